@@ -1,0 +1,42 @@
+#include "transfer/arena.h"
+
+#include <sys/mman.h>
+
+#include <new>
+#include <utility>
+
+namespace stoker {
+
+Arena::Arena(size_t bytes) : size_(bytes) {
+  if (bytes == 0) return;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  data_ = static_cast<std::byte*>(memory);
+  // Huge pages make faulting in, copying and registering cheaper; a child that inherited the pages would break
+  // copy-on-write under a running transfer. Both are advice: a kernel that refuses costs speed, not correctness.
+  madvise(memory, bytes, MADV_HUGEPAGE);
+  madvise(memory, bytes, MADV_DONTFORK);
+  // Touched now, so that no page fault falls into the first epoch.
+  constexpr size_t kPageBytes = 4096;
+  for (size_t offset = 0; offset < bytes; offset += kPageBytes) data_[offset] = std::byte{0};
+}
+
+Arena::~Arena() {
+  if (data_ != nullptr) munmap(data_, size_);
+}
+
+Arena::Arena(Arena&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+Arena& Arena::operator=(Arena&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+void Arena::Abandon() noexcept {
+  data_ = nullptr;
+  size_ = 0;
+}
+
+}  // namespace stoker

@@ -1,0 +1,160 @@
+#include "transfer/ring.h"
+
+#include <cassert>
+#include <chrono>
+#include <cstring>
+
+namespace stoker {
+namespace {
+
+constexpr size_t kCacheLineBytes = 64;
+constexpr size_t kPageBytes = 4096;
+constexpr size_t kHugePageBytes = size_t{2} << 20;
+
+size_t RoundUp(size_t bytes, size_t step) { return (bytes + step - 1) / step * step; }
+
+// Large slots begin on huge pages (what a copy engine likes best); small ones would waste most of one.
+size_t SlotStride(size_t slot_bytes) {
+  return RoundUp(slot_bytes, slot_bytes >= 16 * kHugePageBytes ? kHugePageBytes : kPageBytes);
+}
+
+}  // namespace
+
+int64_t SteadyNow() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+SlotLayout::SlotLayout(uint32_t batch_size, std::vector<SlotField> fields)
+    : batch_size_(batch_size), fields_(std::move(fields)) {
+  for (SlotField& field : fields_) {
+    field.offset = bytes_;
+    bytes_ += RoundUp(field.sample_bytes * batch_size, kCacheLineBytes);
+  }
+}
+
+std::span<std::byte> SampleSlot::bytes(size_t field) const noexcept {
+  const SlotField& place = slot_->ring->layout().fields()[field];
+  return {slot_->data + place.offset + index_ * place.sample_bytes, place.sample_bytes};
+}
+
+void SampleSlot::Set(size_t field, int64_t value) const noexcept {
+  const std::span<std::byte> place = bytes(field);
+  assert(place.size() == sizeof value);
+  std::memcpy(place.data(), &value, sizeof value);
+}
+
+void SampleSlot::Set(size_t field, uint8_t value) const noexcept {
+  const std::span<std::byte> place = bytes(field);
+  assert(place.size() == sizeof value);
+  std::memcpy(place.data(), &value, sizeof value);
+}
+
+void SampleSlot::Release() noexcept {
+  if (slot_ == nullptr) return;
+  BatchSlot& slot = *std::exchange(slot_, nullptr);
+  if (slot.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) slot.ring->MarkFull(slot, index_);
+}
+
+Ring::Ring(SlotLayout layout, uint32_t slots, NowFn now, std::function<void()> on_free)
+    : layout_(std::move(layout)),
+      now_(now),
+      on_free_(std::move(on_free)),
+      arena_(SlotStride(layout_.bytes()) * slots),
+      leased_(slots) {
+  for (uint32_t i = 0; i < slots; ++i) {
+    auto slot = std::make_unique<BatchSlot>();
+    slot->data = arena_.data() + i * SlotStride(layout_.bytes());
+    slot->ring = this;
+    slots_.push_back(std::move(slot));
+  }
+  free_.reserve(slots);
+  for (auto slot = slots_.rbegin(); slot != slots_.rend(); ++slot) free_.push_back(slot->get());
+}
+
+BatchSlot* Ring::TryLease(uint32_t count) {
+  assert(count > 0 && count <= layout_.batch_size());
+  MutexLock lock(mutex_);
+  if (free_.empty()) return nullptr;
+  BatchSlot* slot = free_.back();
+  free_.pop_back();
+  slot->batch = next_batch_++;
+  slot->count = count;
+  slot->stamps = {};
+  slot->missing.store(count, std::memory_order_relaxed);  // published by the queues that the jobs travel through
+  leased_.Push(std::move(slot));
+  return slot;
+}
+
+void Ring::MarkFull(BatchSlot& slot, uint32_t last_sample) {
+  MutexLock lock(mutex_);
+  slot.stamps.full_ns = now_();
+  slot.stamps.last_sample = last_sample;
+  full_.NotifyAll();
+}
+
+BatchSlot* Ring::TakeIfFull() {
+  if (leased_.empty() || leased_.front()->stamps.full_ns == 0) return nullptr;
+  return leased_.Pop();
+}
+
+BatchSlot* Ring::TryTakeFull() {
+  MutexLock lock(mutex_);
+  return stopped_ ? nullptr : TakeIfFull();
+}
+
+BatchSlot* Ring::TakeFull(std::chrono::nanoseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  MutexLock lock(mutex_);
+  bool waited = false;
+  while (!stopped_) {
+    if (BatchSlot* slot = TakeIfFull()) return slot;
+    if (!waited) ++empties_;
+    waited = true;
+    const auto left = deadline - std::chrono::steady_clock::now();
+    if (left <= left.zero()) return nullptr;
+    full_.WaitFor(mutex_, left);
+  }
+  return nullptr;
+}
+
+void Ring::Return(BatchSlot& slot, int64_t freed_ns) {
+  {
+    MutexLock lock(mutex_);
+    if (slot.held_by_caller) --held_;
+    slot.held_by_caller = false;
+    slot.freed_ns = freed_ns;
+    slot.freed_by_batch = slot.batch;
+    free_.push_back(&slot);
+  }
+  on_free_();
+}
+
+void Ring::Lend(BatchSlot& slot) {
+  MutexLock lock(mutex_);
+  slot.held_by_caller = true;
+  ++held_;
+}
+
+uint32_t Ring::held_by_caller() const {
+  MutexLock lock(mutex_);
+  return held_;
+}
+
+int64_t Ring::leased_batches() const {
+  MutexLock lock(mutex_);
+  return next_batch_;
+}
+
+void Ring::Stop() {
+  MutexLock lock(mutex_);
+  stopped_ = true;
+  full_.NotifyAll();
+}
+
+uint64_t Ring::empties() const {
+  MutexLock lock(mutex_);
+  return empties_;
+}
+
+}  // namespace stoker

@@ -1,0 +1,52 @@
+#include "loader/batch.h"
+
+#include <cassert>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace stoker {
+
+Batch& Batch::operator=(Batch&& other) noexcept {
+  if (this == &other) return *this;
+  Release();
+  delivery_ = std::move(other.delivery_);
+  source_ = std::move(other.source_);
+  slot_ = std::exchange(other.slot_, {});
+  spec_ = other.spec_;
+  epoch_ = other.epoch_;
+  position_ = other.position_;
+  stream_ = other.stream_;
+  return *this;
+}
+
+void Batch::Release() noexcept {
+  if (slot_) delivery_->Return(std::exchange(slot_, {}), stream_);
+  delivery_.reset();
+}
+
+std::array<int64_t, 4> Batch::shape() const noexcept {
+  const int64_t channels = spec_.channels;
+  const int64_t height = spec_.size.height;
+  const int64_t width = spec_.size.width;
+  if (spec_.layout == Layout::kNchw) return {size(), channels, height, width};
+  return {size(), height, width, channels};
+}
+
+void Batch::CopyPixelsTo(std::span<std::byte> to) const {
+  assert(to.size() == pixel_bytes());
+  Device* device = delivery_->device();
+  if (device == nullptr) {
+    std::memcpy(to.data(), pixels(), to.size());
+    return;
+  }
+  StreamHandle stream = kHostStream;
+  std::error_code error = device->Attach();
+  if (!error) error = device->CreateStream(stream);
+  if (!error) error = device->CopyToHostAsync(to.data(), pixels(), to.size(), stream);
+  if (!error) error = device->SynchronizeStream(stream);
+  if (stream != kHostStream) (void)device->DestroyStream(stream);
+  if (error) throw std::system_error(error, "copying a batch to the host");
+}
+
+}  // namespace stoker

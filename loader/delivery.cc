@@ -1,0 +1,59 @@
+#include "loader/delivery.h"
+
+namespace stoker {
+
+Delivery::Delivery(SlotLayout layout, uint32_t host_slots, std::unique_ptr<Device> device, uint32_t device_slots,
+                   NowFn now, std::function<void()> on_free)
+    : now_(now), device_(std::move(device)), ring_(std::move(layout), host_slots, now, std::move(on_free)) {
+  if (device_ != nullptr) prefetcher_ = std::make_unique<Prefetcher>(*device_, ring_, device_slots, now);
+}
+
+void Delivery::Start() {
+  if (prefetcher_ != nullptr) prefetcher_->Start();
+}
+
+void Delivery::Stop() {
+  ring_.Stop();
+  if (prefetcher_ != nullptr) prefetcher_->Stop();
+}
+
+Delivered Delivery::Take(StreamHandle stream, std::chrono::nanoseconds timeout, std::error_code& error) {
+  Delivered taken;
+  if (prefetcher_ != nullptr) {
+    taken.device = prefetcher_->Take(stream, timeout, error);
+  } else if (BatchSlot* slot = ring_.TakeFull(timeout)) {
+    ring_.Lend(*slot);
+    taken.host = slot;
+  }
+  return taken;
+}
+
+void Delivery::Return(const Delivered& batch, StreamHandle stream) {
+  if (batch.device != nullptr) return prefetcher_->Return(*batch.device, stream);
+  ring_.Return(*batch.host, now_());
+}
+
+BatchStamps Delivery::StampsOf(const Delivered& batch) const {
+  return batch.device != nullptr ? prefetcher_->StampsOf(*batch.device) : batch.host->stamps;
+}
+
+uint32_t Delivery::held_by_caller() const {
+  return prefetcher_ != nullptr ? prefetcher_->held_by_caller() : ring_.held_by_caller();
+}
+
+uint32_t Delivery::slots_for_caller() const {
+  return prefetcher_ != nullptr ? prefetcher_->device_slots() : ring_.slots();
+}
+
+const std::byte* Delivery::HostField(const Delivered& batch, size_t field) const noexcept {
+  const auto& fields = ring_.layout().fields();
+  if (batch.host != nullptr) return batch.host->data + fields[field].offset;
+  return batch.device->small_fields.data() + (fields[field].offset - fields[1].offset);
+}
+
+const std::byte* Delivery::Field(const Delivered& batch, size_t field) const noexcept {
+  const std::byte* base = batch.host != nullptr ? batch.host->data : static_cast<const std::byte*>(batch.device->memory);
+  return base + ring_.layout().fields()[field].offset;
+}
+
+}  // namespace stoker

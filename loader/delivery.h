@@ -1,0 +1,63 @@
+// The last stretch: full batches to the caller, in host slots or through a device, and back again.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <system_error>
+
+#include "transfer/device.h"
+#include "transfer/prefetcher.h"
+#include "transfer/ring.h"
+
+namespace stoker {
+
+// A batch on its way to the caller. Exactly one of the two slots is set.
+struct Delivered {
+  BatchSlot* host = nullptr;
+  DeviceSlot* device = nullptr;
+
+  explicit operator bool() const noexcept { return host != nullptr || device != nullptr; }
+  int64_t batch() const noexcept { return host != nullptr ? host->batch : device->batch; }
+  uint32_t count() const noexcept { return host != nullptr ? host->count : device->count; }
+};
+
+// The slots and, where there is a device, the copies into it. Shared by the loader and the batches that the caller
+// still holds, so that a batch may outlive its loader.
+// Threads: thread-safe.
+class Delivery {
+ public:
+  // `device` may be null: batches are then handed over in host memory.
+  Delivery(SlotLayout layout, uint32_t host_slots, std::unique_ptr<Device> device, uint32_t device_slots, NowFn now,
+           std::function<void()> on_free);
+
+  Ring& ring() noexcept { return ring_; }
+  Prefetcher* prefetcher() noexcept { return prefetcher_.get(); }
+  Device* device() noexcept { return device_.get(); }
+
+  void Start();
+  // Wakes the takers for good and ends the prefetcher; batches may still come back.
+  void Stop();
+
+  // The next batch in order, or nothing where the timeout passed or a copy failed.
+  Delivered Take(StreamHandle stream, std::chrono::nanoseconds timeout, std::error_code& error);
+  void Return(const Delivered& batch, StreamHandle stream);
+  BatchStamps StampsOf(const Delivered& batch) const;
+
+  uint32_t held_by_caller() const;
+  uint32_t slots_for_caller() const;
+
+  // Host bytes of a field of a batch: the device's own copy for all but the first one.
+  const std::byte* HostField(const Delivered& batch, size_t field) const noexcept;
+  // Where a field lies in the memory that the consumer reads.
+  const std::byte* Field(const Delivered& batch, size_t field) const noexcept;
+
+ private:
+  const NowFn now_;
+  std::unique_ptr<Device> device_;
+  Ring ring_;
+  std::unique_ptr<Prefetcher> prefetcher_;  // after what it works with: destroyed first
+};
+
+}  // namespace stoker

@@ -1,0 +1,296 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include "loader/error.h"
+#include "loader/file_source.h"
+#include "transfer/mutex.h"
+
+namespace stoker {
+namespace {
+
+// Enough to keep cold metadata reads going side by side; more gains nothing.
+constexpr size_t kScanThreads = 8;
+constexpr size_t kShownNames = 5;
+
+// A folder by identity, however it was reached.
+using FolderId = std::pair<dev_t, ino_t>;
+
+// One folder's pictures in compact form, sorted by name.
+struct ScannedFolder {
+  struct Entry {
+    uint32_t name_offset = 0;
+    uint64_t bytes = 0;
+  };
+  std::string path;
+  std::vector<char> names;
+  std::vector<Entry> entries;
+
+  std::string_view NameOf(const Entry& entry) const { return names.data() + entry.name_offset; }
+};
+
+// Everything below one class.
+struct ScannedClass {
+  std::string name;
+  std::vector<ScannedFolder> folders;
+  ScanSummary summary;
+  std::unique_ptr<Error> error;
+
+  uint64_t files() const {
+    uint64_t sum = 0;
+    for (const ScannedFolder& folder : folders) sum += folder.entries.size();
+    return sum;
+  }
+};
+
+Error ScanError(int error, const std::string& path, const std::string& message) {
+  return {std::error_code(error, std::generic_category()), "scan", ValidUtf8(path), -1, message};
+}
+
+class OpenedFolder {
+ public:
+  explicit OpenedFolder(const std::string& path) : stream_(opendir(path.c_str())) {
+    if (stream_ == nullptr) {
+      const int error = errno;
+      throw ScanError(error, path, fmt::format("cannot read folder {}: {}", ValidUtf8(path), std::strerror(error)));
+    }
+  }
+  ~OpenedFolder() { closedir(stream_); }
+  OpenedFolder(const OpenedFolder&) = delete;
+  OpenedFolder& operator=(const OpenedFolder&) = delete;
+
+  const dirent* Next() { return readdir(stream_); }
+  int descriptor() const { return dirfd(stream_); }
+
+ private:
+  DIR* stream_;
+};
+
+// Walks the folders below a class. Each class has its own scanner, so classes are scanned in parallel; only the set of
+// folders reached through links is shared.
+class ClassScanner {
+ public:
+  ClassScanner(ScannedClass& result, Mutex& mutex, std::set<FolderId>& linked)
+      : result_(result), mutex_(mutex), linked_(linked) {}
+
+  void Scan(const std::string& path, bool subfolders) {
+    struct stat status = {};
+    if (stat(path.c_str(), &status) != 0) throw ScanError(errno, path, "cannot read folder " + ValidUtf8(path));
+    ancestors_.push_back({status.st_dev, status.st_ino});
+    ScannedFolder scanned;
+    scanned.path = path;
+    std::vector<std::string> below;
+    {
+      OpenedFolder folder(path);
+      while (const dirent* entry = folder.Next()) Add(folder.descriptor(), *entry, subfolders, scanned, below);
+    }
+    std::sort(scanned.entries.begin(), scanned.entries.end(),
+              [&](const auto& a, const auto& b) { return scanned.NameOf(a) < scanned.NameOf(b); });
+    if (!scanned.entries.empty()) result_.folders.push_back(std::move(scanned));
+    for (const std::string& name : below) Scan(path + "/" + name, true);
+    ancestors_.pop_back();
+  }
+
+ private:
+  void Add(int folder, const dirent& entry, bool subfolders, ScannedFolder& scanned, std::vector<std::string>& below) {
+    const std::string_view name = entry.d_name;
+    if (name == "." || name == "..") return;
+    if (name.starts_with('.')) {
+      ++result_.summary.hidden;
+      return;
+    }
+    struct stat status = {};
+    const bool readable = fstatat(folder, entry.d_name, &status, 0) == 0;
+    if (readable && S_ISDIR(status.st_mode)) {
+      if (subfolders && MayEnter(entry, status, scanned.path)) below.emplace_back(name);
+      return;
+    }
+    // A link to nothing still counts by its name: reading it will say what is wrong with it.
+    if (!IsPictureName(name) || (readable && !S_ISREG(status.st_mode))) {
+      ++result_.summary.ignored_files;
+      return;
+    }
+    scanned.entries.push_back({static_cast<uint32_t>(scanned.names.size()),
+                               readable ? static_cast<uint64_t>(status.st_size) : 0});
+    scanned.names.insert(scanned.names.end(), name.begin(), name.end());
+    scanned.names.push_back('\0');
+  }
+
+  bool MayEnter(const dirent& entry, const struct stat& status, const std::string& path) {
+    const FolderId id = {status.st_dev, status.st_ino};
+    if (std::find(ancestors_.begin(), ancestors_.end(), id) != ancestors_.end()) {
+      const std::string link = path + "/" + entry.d_name;
+      throw ScanError(ELOOP, link, fmt::format("the link {} leads back to a folder that it lies in: remove it", ValidUtf8(link)));
+    }
+    struct stat own = {};
+    const bool link = lstat((path + "/" + entry.d_name).c_str(), &own) == 0 && S_ISLNK(own.st_mode);
+    if (!link) return true;
+    MutexLock lock(mutex_);
+    if (linked_.insert(id).second) return true;
+    ++result_.summary.repeated_links;
+    return false;
+  }
+
+  ScannedClass& result_;
+  Mutex& mutex_;
+  std::set<FolderId>& linked_;
+  std::vector<FolderId> ancestors_;
+};
+
+void ScanClass(const std::string& root, ScannedClass& result, Mutex& mutex, std::set<FolderId>& linked) {
+  try {
+    ClassScanner(result, mutex, linked).Scan(root + "/" + result.name, true);
+  } catch (const Error& error) {
+    result.error = std::make_unique<Error>(error);
+  }
+  std::sort(result.folders.begin(), result.folders.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+}
+
+void ScanClasses(const std::string& root, std::vector<ScannedClass>& classes) {
+  Mutex mutex;
+  std::set<FolderId> linked;
+  std::atomic<size_t> next{0};  // hands out classes; orders nothing, the join does
+  const auto work = [&] {
+    for (size_t i = next.fetch_add(1, std::memory_order_relaxed); i < classes.size();
+         i = next.fetch_add(1, std::memory_order_relaxed)) {
+      ScanClass(root, classes[i], mutex, linked);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < std::min(kScanThreads, classes.size()); ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+}
+
+std::string Listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShownNames); ++i) text += (i > 0 ? ", " : "") + ValidUtf8(names[i]);
+  if (names.size() > kShownNames) text += fmt::format(" and {} more", names.size() - kShownNames);
+  return text;
+}
+
+constexpr const char* kExpected =
+    "expected FOLDER/CLASS/.../PICTURE (one sub-folder a class) or pictures in FOLDER itself; pictures end in .jpg .jpeg "
+    ".png .webp .bmp .tif .tiff (and .jpe .jfif .dib .ppm .pgm)";
+
+void CheckRoot(const std::string& root) {
+  struct stat status = {};
+  if (stat(root.c_str(), &status) != 0) {
+    const int error = errno;
+    throw ScanError(error, root, fmt::format("cannot open {}: {}; {}", ValidUtf8(root), std::strerror(error), kExpected));
+  }
+  if (S_ISDIR(status.st_mode)) return;
+  throw ScanError(ENOTDIR, root,
+                  fmt::format("{} is a file, not a folder: {}; for a list of files use --list", ValidUtf8(root), kExpected));
+}
+
+// The names of the class folders in byte order, and in `here` the pictures of the root itself.
+std::vector<ScannedClass> FindClasses(const std::string& root, ScannedClass& here) {
+  std::vector<ScannedClass> classes;
+  OpenedFolder folder(root);
+  while (const dirent* entry = folder.Next()) {
+    struct stat status = {};
+    if (entry->d_name[0] == '.' || fstatat(folder.descriptor(), entry->d_name, &status, 0) != 0) continue;
+    if (!S_ISDIR(status.st_mode)) continue;
+    classes.emplace_back();
+    classes.back().name = entry->d_name;
+  }
+  std::sort(classes.begin(), classes.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  Mutex mutex;
+  std::set<FolderId> linked;
+  ClassScanner(here, mutex, linked).Scan(root, false);
+  return classes;
+}
+
+// Labels by the given mapping, or by the folders found.
+ClassNames NameClasses(const std::vector<ScannedClass>& classes, const ScanOptions& options, ScanSummary& summary) {
+  ClassNames names;
+  std::vector<std::string> unknown;
+  for (const ScannedClass& one : classes) {
+    if (one.files() == 0) summary.empty_classes.push_back(one.name);
+    const bool known = !options.classes || std::find(options.classes->begin(), options.classes->end(), one.name) !=
+                                               options.classes->end();
+    if (!known) unknown.push_back(one.name);
+    names.push_back(one.name);
+  }
+  if (!unknown.empty()) {
+    throw ScanError(EINVAL, unknown.front(), "folders that the given classes do not name: " + Listed(unknown));
+  }
+  if (!summary.empty_classes.empty() && !options.allow_empty) {
+    throw ScanError(ENOENT, summary.empty_classes.front(),
+                    fmt::format("class folders without a picture: {}; allow_empty keeps their labels and goes on",
+                                Listed(summary.empty_classes)));
+  }
+  return options.classes ? *options.classes : names;
+}
+
+void AddClass(FileSource::Builder& builder, ScannedClass& scanned, int64_t label) {
+  for (ScannedFolder& folder : scanned.folders) {
+    const uint32_t number = builder.AddFolder(folder.path);
+    for (const auto& entry : folder.entries) builder.AddFile(number, folder.NameOf(entry), label, entry.bytes);
+    folder = {};  // the compact table has it now
+  }
+}
+
+std::unique_ptr<FileSource> BuildSource(const std::string& root, std::vector<ScannedClass>& classes, ClassNames names) {
+  FileSource::Builder builder;
+  size_t files = 0, name_bytes = 0;
+  for (const ScannedClass& one : classes) {
+    files += one.files();
+    for (const ScannedFolder& folder : one.folders) name_bytes += folder.names.size();
+  }
+  builder.Reserve(files, name_bytes);
+  for (ScannedClass& one : classes) {
+    const auto place = std::find(names.begin(), names.end(), one.name);
+    AddClass(builder, one, names.empty() ? 0 : place - names.begin());
+  }
+  return builder.Build(root, std::move(names));
+}
+
+}  // namespace
+
+std::unique_ptr<FileSource> OpenFolder(const std::string& folder, const ScanOptions& options, ScanSummary* summary) {
+  std::string root = folder;
+  while (root.size() > 1 && root.ends_with('/')) root.pop_back();
+  CheckRoot(root);
+  ScanSummary found;
+  std::vector<ScannedClass> here(1);
+  std::vector<ScannedClass> classes = FindClasses(root, here[0]);
+  found.ignored_files = here[0].summary.ignored_files;
+  found.hidden = here[0].summary.hidden;
+  ScanClasses(root, classes);
+  uint64_t files = 0;
+  for (const ScannedClass& one : classes) {
+    if (one.error != nullptr) throw Error(*one.error);
+    files += one.files();
+    found.ignored_files += one.summary.ignored_files;
+    found.hidden += one.summary.hidden;
+    found.repeated_links += one.summary.repeated_links;
+  }
+  // Beside class folders that hold pictures, pictures in the root have no class: ignored, as torchvision does.
+  found.flat = files == 0 && here[0].files() > 0;
+  if (found.flat) {
+    files = here[0].files();
+  } else {
+    found.ignored_files += here[0].files();
+  }
+  if (files == 0 && !options.allow_empty) {
+    throw ScanError(ENOENT, root,
+                    fmt::format("no picture found in {} ({} folders, {} other files): {}", ValidUtf8(root), classes.size(),
+                                found.ignored_files, kExpected));
+  }
+  ClassNames names = found.flat ? ClassNames() : NameClasses(classes, options, found);
+  if (summary != nullptr) *summary = found;
+  return BuildSource(root, found.flat ? here : classes, std::move(names));
+}
+
+}  // namespace stoker

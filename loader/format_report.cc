@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "loader/loader.h"
+
+namespace stoker {
+namespace {
+
+constexpr size_t kShownSkips = 10;
+
+std::string Bytes(size_t bytes) {
+  constexpr double kMega = 1e6;
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / kMega);
+}
+
+std::string CeilingOf(const char* stage, double images_per_second) {
+  return images_per_second > 0 ? fmt::format("  {} {:.0f}", stage, images_per_second) : fmt::format("  {} -", stage);
+}
+
+std::string Shares(const StallReport& report) {
+  std::string text;
+  for (size_t i = 0; i < kStages; ++i) text += fmt::format("  {} {:.1f} %", kStageNames[i], 100 * report.shares[i]);
+  return text;
+}
+
+std::string Skips(const StallReport& report) {
+  std::string text = fmt::format("  bad samples  {}\n", report.skipped_count);
+  const size_t shown = std::min(report.skipped.size(), kShownSkips);
+  for (size_t i = 0; i < shown; ++i) text += fmt::format("    {}: {}\n", report.skipped[i].name, report.skipped[i].reason);
+  if (report.skipped.size() > shown) text += fmt::format("    ... and {} more\n", report.skipped.size() - shown);
+  return text;
+}
+
+}  // namespace
+
+std::string FormatReport(const StallReport& report) {
+  const BufferPlan& buffers = report.buffers;
+  std::string text;
+  text += fmt::format("stall report\n  verdict      {}\n  advice       {}\n", report.verdict, report.advice);
+  text += fmt::format("  rate         {:.0f} images/s, {} images in {:.2f} s, {} batches\n", report.images_per_second,
+                      report.samples, report.seconds, report.batches);
+  text += fmt::format("  stall        {:.1f} % of the time was spent waiting for a batch\n", 100 * report.stall_share);
+  text += fmt::format("  path        {}\n", Shares(report));
+  text += fmt::format("  ceilings    {}{}{}{}  images/s if only that stage worked\n", CeilingOf("io", report.io_ceiling),
+                      CeilingOf("decode", report.decode_ceiling), CeilingOf("copy", report.copy_ceiling),
+                      CeilingOf("consumer", report.consumer_ceiling));
+  text += fmt::format("  a sample      read {:.3f} ms  decode {:.3f} ms  augment {:.3f} ms\n", report.read_ms,
+                      report.decode_ms, report.augment_ms);
+  text += fmt::format("  reader       {}\n", report.reader.empty() ? "none yet" : report.reader);
+  if (report.cached_known) text += fmt::format("  page cache   {:.1f} % of the reads\n", 100 * report.cached_share);
+  text += fmt::format("  device       {}{}, {} workers\n", report.device, report.pinned ? "" : " (host memory NOT pinned)",
+                      report.workers);
+  text += fmt::format("  memory       {} planned: {} slots of {}, {} read buffers of {}, scratch {}",
+                      Bytes(report.budget_bytes), buffers.slots, Bytes(buffers.slot_bytes), buffers.read_buffers,
+                      Bytes(buffers.read_buffer_bytes), Bytes(report.scratch_bytes));
+  if (report.oversized_bytes_peak > 0) text += ", beside it large files " + Bytes(report.oversized_bytes_peak);
+  text += '\n';
+  if (report.decoder_warnings > 0) {
+    text += fmt::format("  warnings     {} pictures that the decoder complained of were used (strict refuses them)\n",
+                        report.decoder_warnings);
+  }
+  if (report.skipped_count > 0) text += Skips(report);
+  if (report.abandoned) text += "  abandoned    a read was stuck: its buffers and ring were given up on purpose\n";
+  return text;
+}
+
+}  // namespace stoker

@@ -1,0 +1,103 @@
+#include "loader/sample_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "loader/error.h"
+
+namespace stoker {
+
+SampleTask::SampleTask(const LoaderOptions& options, const CompiledRecipe& recipe, const Source& source, StallLog& log,
+                       BadSamples& bad, NowFn now, uint32_t workers, std::function<void(SampleJob)> retry)
+    : options_(options), recipe_(recipe), source_(source), log_(log), bad_(bad), now_(now), retry_(std::move(retry)) {
+  for (uint32_t i = 0; i < std::max(workers, 1u); ++i) {
+    workers_.push_back(std::make_unique<Worker>(options.limits, recipe.spec()));
+  }
+}
+
+DecodeRequest SampleTask::RequestFor(const Plan& plan) const noexcept {
+  DecodeRequest request;
+  request.region = plan.region;
+  request.channels = recipe_.recipe().channels;
+  if (options_.decode == DecodeMode::kFast) request.at_least = plan.region_at_least;
+  return request;
+}
+
+std::error_code SampleTask::MakePlanFor(SampleJob& job, ImageSize size) const noexcept {
+  const PlanError error = MakePlan(recipe_, size, job.key, job.plan);
+  job.planned = error == PlanError::kNone;
+  if (job.planned) return {};
+  const ImageSize wanted = recipe_.spec().size;
+  char words[sizeof job.diagnosis.detail] = {};
+  const auto end = fmt::format_to_n(words, sizeof words - 1, "the picture is {}x{}, {} {}x{}", size.width, size.height,
+                                    error == PlanError::kTooSmall ? "the crop wants" : "the batch holds", wanted.width,
+                                    wanted.height);
+  job.diagnosis.Say({words, std::min(end.size, sizeof words - 1)});
+  return error == PlanError::kTooSmall ? LoadError::kTooSmallForCrop : LoadError::kWrongSize;
+}
+
+void SampleTask::Process(Worker& worker, SampleJob& job, SampleRecord* record) noexcept {
+  const std::span<const uint8_t> bytes = job.encoded.memory().first(job.encoded_bytes);
+  if (!job.planned) {
+    ImageSize size;
+    job.error = worker.decoder.Peek(bytes, size, job.diagnosis);
+    if (!job.error) job.error = MakePlanFor(job, size);
+    if (job.error) return;
+  }
+  RegionBox box;
+  job.error = worker.decoder.Decode(bytes, RequestFor(job.plan), worker.image, box, job.diagnosis);
+  if (record != nullptr) record->decoded_ns = now_();
+  if (job.error) return;
+  // The encoded bytes are not needed any more: the next read may have their buffer while this sample is augmented.
+  job.encoded.ReleaseBy(job.sequence);
+  if (!worker.augmenter.Run(worker.image.view(), {box.x0, box.y0, box.x1, box.y1}, job.plan, job.out.bytes(kPixels))) {
+    job.error = LoadError::kNoMemory;
+  }
+}
+
+void SampleTask::Run(uint32_t number, SampleJob job) noexcept {
+  Worker& worker = *workers_[number];
+  SampleRecord* record = kCountersOn ? &log_.sample(job.sequence) : nullptr;
+  if (record != nullptr) {
+    record->start_ns = record->decoded_ns = now_();
+    record->before_decode = {record->arrive_ns, job.sequence, Cause::kRead};
+    record->before_decode.Consider(worker.last);
+  }
+  Process(worker, job, record);
+  if (record != nullptr) {
+    record->end_ns = now_();
+    record->decoded_ns = std::min(record->decoded_ns, record->end_ns);
+    worker.last = {record->end_ns, job.sequence, Cause::kDecode};
+  }
+  worker.scratch_bytes.store(
+      worker.decoder.scratch_bytes() + worker.augmenter.scratch_bytes() + worker.image.capacity_bytes(),
+      std::memory_order_relaxed);
+  if (job.error) return Fail(std::move(job));
+  if (job.diagnosis.warnings > 0) bad_.CountWarning();
+  job.out.Set(kLabel, source_.Label(job.id));
+  job.out.Set(kId, static_cast<int64_t>(job.id));
+  job.out.Set(kValid, uint8_t{1});
+  job.out.Release();
+}
+
+void SampleTask::Fail(SampleJob job) noexcept {
+  // Given back first: what goes back to the feeder holds no buffer, so waiting for one cannot become a circle.
+  job.encoded.ReleaseBy(job.sequence);
+  bad_.Add({job.out.batch(), job.position, job.attempt, job.id, job.error, job.diagnosis});
+  if (options_.on_error == OnError::kSkip && job.error != LoadError::kNoGoodSample) return retry_(std::move(job));
+  // Under kRaise the batch is never shown; zeros keep its bytes a function of the seed all the same.
+  const std::span<std::byte> pixels = job.out.bytes(kPixels);
+  std::fill(pixels.begin(), pixels.end(), std::byte{0});
+  job.out.Set(kLabel, source_.Label(job.id));
+  job.out.Set(kId, static_cast<int64_t>(job.id));
+  job.out.Set(kValid, uint8_t{0});
+}
+
+size_t SampleTask::scratch_bytes() const noexcept {
+  size_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->scratch_bytes.load(std::memory_order_relaxed);
+  return sum;
+}
+
+}  // namespace stoker

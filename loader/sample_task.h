@@ -1,0 +1,66 @@
+// What a worker does with one sample: peek, plan, decode, augment into the slot.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "augment/augment.h"
+#include "augment/recipe.h"
+#include "decode/decoder.h"
+#include "loader/bad_samples.h"
+#include "loader/options.h"
+#include "loader/sample_job.h"
+#include "loader/source.h"
+#include "loader/stall_log.h"
+#include "transfer/clock.h"
+
+namespace stoker {
+
+// The fields of a batch's slot, in order.
+enum SlotFieldIndex : size_t { kPixels, kLabel, kId, kValid };
+
+// Runs sample jobs; one set of scratch memory for each worker.
+// Threads: Run is called by *workers*, never twice at once with the same worker number; FailRead by the *feeder*.
+class SampleTask {
+ public:
+  // `retry` gets the job of a bad sample that is to be replaced, with its place in the slot.
+  SampleTask(const LoaderOptions& options, const CompiledRecipe& recipe, const Source& source, StallLog& log,
+             BadSamples& bad, NowFn now, uint32_t workers, std::function<void(SampleJob)> retry);
+
+  void Run(uint32_t worker, SampleJob job) noexcept;
+  // Ends a job whose read (or lease) failed, as the policy says.
+  void Fail(SampleJob job) noexcept;
+
+  // What decoding this picture would ask for: also used by the feeder, to plan before reading.
+  DecodeRequest RequestFor(const Plan& plan) const noexcept;
+  // Draws the job's plan for a picture of `size`; the error says both sizes.
+  std::error_code MakePlanFor(SampleJob& job, ImageSize size) const noexcept;
+
+  // Bytes of scratch that all workers hold now.
+  size_t scratch_bytes() const noexcept;
+
+ private:
+  struct Worker {
+    Worker(const DecodeLimits& limits, const SampleSpec& spec) : decoder(limits), augmenter(spec) {}
+    Decoder decoder;
+    Augmenter augmenter;
+    Image image;
+    Predecessor last;  // the job that this worker ended last
+    std::atomic<size_t> scratch_bytes{0};  // for the report; orders nothing
+  };
+
+  void Process(Worker& worker, SampleJob& job, SampleRecord* record) noexcept;
+
+  const LoaderOptions& options_;
+  const CompiledRecipe& recipe_;
+  const Source& source_;
+  StallLog& log_;
+  BadSamples& bad_;
+  const NowFn now_;
+  const std::function<void(SampleJob)> retry_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,54 @@
+#include "loader/sampler.h"
+
+#include <bit>
+#include <cassert>
+
+#include "augment/random.h"
+
+namespace stoker {
+namespace {
+
+constexpr int kRounds = 4;  // Luby and Rackoff 1988: four rounds of a pseudo-random function give a strong permutation
+
+}  // namespace
+
+Permutation::Permutation(uint64_t size, uint64_t key) noexcept : size_(size), key_(key) {
+  assert(size > 0);
+  const auto bits = static_cast<uint32_t>(std::bit_width(size - 1));
+  half_bits_ = (bits + 1) / 2 == 0 ? 1 : (bits + 1) / 2;
+}
+
+uint64_t Permutation::At(uint64_t index) const noexcept {
+  assert(index < size_);
+  const uint64_t mask = (uint64_t{1} << half_bits_) - 1;
+  // The domain is less than four times the size, so this takes fewer than four walks on average.
+  do {
+    uint64_t left = index >> half_bits_;
+    uint64_t right = index & mask;
+    for (uint64_t round = 0; round < kRounds; ++round) {
+      const uint64_t mixed = left ^ (Mix64(key_ ^ Mix64(right + (round << 58))) & mask);
+      left = right;
+      right = mixed;
+    }
+    index = left << half_bits_ | right;
+  } while (index >= size_);
+  return index;
+}
+
+uint64_t Sampler::positions() const noexcept {
+  const auto world = static_cast<uint64_t>(options_.world_size);
+  return options_.drop_last ? options_.size / world : (options_.size + world - 1) / world;
+}
+
+uint64_t Sampler::GlobalPosition(uint64_t position) const noexcept {
+  return position * static_cast<uint64_t>(options_.world_size) + static_cast<uint64_t>(options_.rank);
+}
+
+uint64_t Sampler::At(uint64_t epoch, uint64_t position) const noexcept {
+  assert(position < positions());
+  const uint64_t global = GlobalPosition(position) % options_.size;
+  if (!options_.shuffle) return global;
+  return Permutation(options_.size, Mix64(options_.seed ^ Mix64(epoch))).At(global);
+}
+
+}  // namespace stoker

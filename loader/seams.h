@@ -1,0 +1,23 @@
+// What a loader gets from outside itself, so that tests can put doubles in its place.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "loader/reader.h"
+#include "transfer/clock.h"
+#include "transfer/device.h"
+
+namespace stoker {
+
+struct LoaderSeams {
+  NowFn now = SteadyNow;
+  // Makes the reader, on the feeder thread.
+  std::function<std::unique_ptr<Reader>(ReaderKind, const Source&, const Reader::Options&, std::string& choice)>
+      make_reader = MakeReader;
+  // A device of the caller's own instead of the one that LoaderOptions::device names; may be null.
+  std::unique_ptr<Device> device;
+};
+
+}  // namespace stoker

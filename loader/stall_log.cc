@@ -1,0 +1,135 @@
+#include "loader/stall_log.h"
+
+#include <algorithm>
+
+namespace stoker {
+namespace {
+
+// The window of the log: long enough that folding costs nothing, short enough that the log stays small.
+constexpr size_t kMaxLogBytes = size_t{4} << 20;
+constexpr int64_t kMaxWindow = 256;
+constexpr int64_t kMinWindow = 4;
+
+int64_t WindowFor(uint32_t batch_size) {
+  const auto fits = static_cast<int64_t>(kMaxLogBytes / (sizeof(SampleRecord) * batch_size));
+  return std::clamp(fits, kMinWindow, kMaxWindow);
+}
+
+}  // namespace
+
+StallLog::StallLog(uint32_t batch_size, uint32_t batches_ahead)
+    : batch_size_(batch_size),
+      samples_(kCountersOn ? static_cast<size_t>(WindowFor(batch_size) + batches_ahead) * batch_size : 1),
+      batches_(kCountersOn ? static_cast<size_t>(WindowFor(batch_size) + batches_ahead) : 1),
+      fold_every_(WindowFor(batch_size) / 2) {}
+
+size_t StallLog::bytes() const noexcept {
+  return samples_.size() * sizeof(SampleRecord) + batches_.size() * sizeof(BatchRecord);
+}
+
+void StallLog::Request(int64_t now_ns) noexcept {
+  if (begin_ns_ == 0) begin_ns_ = folded_ns_ = now_ns;
+  request_ns_ = now_ns;
+  if (last_batch_ < 0) return;
+  BatchRecord& last = batch(last_batch_);
+  // The end of an epoch is asked for more than once; the first time ended the consumer's step.
+  if (last.batch == last_batch_ && last.consumer_end_ns == 0) {
+    last.consumer_end_ns = now_ns;
+    totals_.consumer_ns += now_ns - last.returned_ns;
+  }
+}
+
+void StallLog::HandOver(BatchRecord record) noexcept {
+  if constexpr (!kCountersOn) {
+    ++totals_.batches;
+    totals_.samples += record.count;
+    return;
+  }
+  record.requested_ns = request_ns_;
+  totals_.stall_ns += record.returned_ns - record.requested_ns;
+  ++totals_.batches;
+  totals_.samples += record.count;
+  totals_.copy_ns += record.stamps.copy_end_ns - record.stamps.copy_start_ns;
+  for (uint32_t i = 0; i < record.count; ++i) {
+    const SampleRecord& one = sample(Sequence(record.batch, i));
+    totals_.read_ns += one.arrive_ns - one.submit_ns;
+    totals_.decode_ns += one.decoded_ns - one.start_ns;
+    totals_.augment_ns += one.end_ns - one.decoded_ns;
+    totals_.bytes += one.bytes;
+    totals_.cached_reads += one.cached ? 1 : 0;
+  }
+  batch(record.batch) = record;
+  last_batch_ = record.batch;
+  if (++since_fold_ >= fold_every_) Fold(record.returned_ns);
+}
+
+void StallLog::UpdateCopy(int64_t batch_number, const BatchStamps& stamps) noexcept {
+  BatchRecord& record = batch(batch_number);
+  if (!kCountersOn || record.batch != batch_number || record.stamps.copy_end_ns != 0) return;
+  record.stamps = stamps;
+  totals_.copy_ns += stamps.copy_end_ns - stamps.copy_start_ns;
+}
+
+bool StallLog::Find(const Node& node, int64_t& start_ns, Predecessor& before) const noexcept {
+  before = {};
+  if (node.cause == Cause::kRead || node.cause == Cause::kDecode) {
+    const SampleRecord& record = samples_[static_cast<size_t>(node.index) % samples_.size()];
+    if (record.sequence != node.index) return false;
+    start_ns = node.cause == Cause::kRead ? record.submit_ns : record.start_ns;
+    before = node.cause == Cause::kRead ? record.before_read : record.before_decode;
+    return true;
+  }
+  const BatchRecord& record = batches_[static_cast<size_t>(node.index) % batches_.size()];
+  if (node.cause == Cause::kNone || record.batch != node.index) return false;
+  const Predecessor filled = {record.stamps.full_ns, Sequence(record.batch, record.stamps.last_sample), Cause::kDecode};
+  if (node.cause == Cause::kCopy) {
+    start_ns = record.stamps.copy_start_ns;
+    before.Consider(filled);
+    before.Consider({record.stamps.device_slot_ns, record.stamps.device_slot_batch,
+                     record.stamps.device_slot_batch < 0 ? Cause::kNone : Cause::kConsumer});
+    const BatchRecord& previous = batches_[static_cast<size_t>(node.index + batches_.size() - 1) % batches_.size()];
+    if (previous.batch == node.index - 1) before.Consider({previous.stamps.copy_end_ns, previous.batch, Cause::kCopy});
+    return start_ns != 0;
+  }
+  start_ns = record.returned_ns;
+  before = record.stamps.copy_end_ns != 0 ? Predecessor{record.stamps.copy_end_ns, record.batch, Cause::kCopy} : filled;
+  const BatchRecord& previous = batches_[static_cast<size_t>(node.index + batches_.size() - 1) % batches_.size()];
+  if (previous.batch == node.index - 1) before.Consider({record.requested_ns, previous.batch, Cause::kConsumer});
+  return true;
+}
+
+// Walks back from now along what each step had waited for, giving each step's time to its stage and the gaps between a
+// step's start and its predecessor's end to the runtime. The segments tile the window, so that the stages sum to it.
+void StallLog::Fold(int64_t now_ns) noexcept {
+  since_fold_ = 0;
+  int64_t at = now_ns;
+  const auto blame = [&](Stage stage, int64_t until) {
+    const int64_t from = std::clamp(until, folded_ns_, at);
+    totals_.blame_ns[static_cast<size_t>(stage)] += at - from;
+    at = from;
+  };
+  Node node = {Cause::kConsumer, last_batch_};
+  if (last_batch_ >= 0 && batch(last_batch_).consumer_end_ns != 0) {
+    // The caller sits in Next() (or has left the loop): what it waits for is not known yet.
+    blame(Stage::kOther, batch(last_batch_).consumer_end_ns);
+  }
+  int64_t start_ns = 0;
+  Predecessor before;
+  while (at > folded_ns_ && Find(node, start_ns, before)) {
+    constexpr std::array<Stage, 5> kStageOf = {Stage::kOther, Stage::kIo, Stage::kDecode, Stage::kCopy, Stage::kConsumer};
+    blame(kStageOf[static_cast<size_t>(node.cause)], start_ns);
+    if (before.cause == Cause::kNone) break;
+    blame(Stage::kRuntime, before.end_ns);
+    node = {before.cause, before.index};
+  }
+  blame(Stage::kOther, folded_ns_);
+  totals_.wall_ns += now_ns - folded_ns_;
+  folded_ns_ = now_ns;
+}
+
+const StallTotals& StallLog::Totals(int64_t now_ns) noexcept {
+  if (kCountersOn && begin_ns_ != 0 && now_ns > folded_ns_) Fold(now_ns);
+  return totals_;
+}
+
+}  // namespace stoker

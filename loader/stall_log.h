@@ -1,0 +1,119 @@
+// Always-on counters: when each step of each sample and batch happened, and what it had waited for.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "transfer/slot.h"
+
+namespace stoker {
+
+#ifdef STOKER_NO_COUNTERS
+inline constexpr bool kCountersOn = false;  // only to measure what they cost
+#else
+inline constexpr bool kCountersOn = true;
+#endif
+
+// The stages that wall time is blamed on.
+enum class Stage : uint8_t { kIo, kDecode, kCopy, kConsumer, kRuntime, kOther };
+inline constexpr size_t kStages = 6;
+inline constexpr std::array<const char*, kStages> kStageNames = {"io", "decode", "copy", "consumer", "runtime", "other"};
+using StageTimes = std::array<int64_t, kStages>;  // nanoseconds, indexed by Stage
+
+// The step whose end let another one start: the constraint that was satisfied last.
+enum class Cause : uint8_t { kNone, kRead, kDecode, kCopy, kConsumer };
+struct Predecessor {
+  int64_t end_ns = 0;
+  int64_t index = -1;  // a sample's sequence number, or a batch's
+  Cause cause = Cause::kNone;
+
+  // The later of the two: what a start that needed both had waited for.
+  void Consider(const Predecessor& other) noexcept {
+    if (other.cause != Cause::kNone && other.end_ns > end_ns) *this = other;
+  }
+};
+
+// One sample's way, in nanoseconds of the pipeline's clock. The feeder writes the read, a worker the decode.
+struct SampleRecord {
+  int64_t sequence = -1;
+  int64_t submit_ns = 0;   // the read was started
+  int64_t arrive_ns = 0;   // its bytes were there
+  int64_t start_ns = 0;    // a worker took it
+  int64_t decoded_ns = 0;  // pixels were there, augmentation began
+  int64_t end_ns = 0;      // written into the slot
+  Predecessor before_read;
+  Predecessor before_decode;
+  uint64_t bytes = 0;
+  bool cached = false;     // read from the page cache at once
+};
+
+struct BatchRecord {
+  int64_t batch = -1;
+  uint32_t count = 0;
+  BatchStamps stamps;
+  int64_t requested_ns = 0;      // Next() was entered for it
+  int64_t returned_ns = 0;       // Next() returned it
+  int64_t consumer_end_ns = 0;   // the caller came back for the next one
+};
+
+// Sums over everything handed over so far. Differences of two snapshots are what a report is made of.
+struct StallTotals {
+  int64_t wall_ns = 0;       // from the first Next() to the latest fold
+  StageTimes blame_ns = {};  // along the critical path; sums to wall_ns
+  int64_t stall_ns = 0;      // the caller waited in Next()
+  int64_t read_ns = 0, decode_ns = 0, augment_ns = 0, copy_ns = 0, consumer_ns = 0;  // busy, summed over servers
+  int64_t samples = 0;
+  int64_t batches = 0;
+  uint64_t bytes = 0;
+  int64_t cached_reads = 0;
+};
+
+// Rings of records, in memory that is reserved at the start. Every half window the caller's thread walks back the
+// critical path and folds it into the totals, so that the shares of a run of any length are exact.
+// Threads: a sample's record belongs to whoever holds its job; batch records, folds and totals are the caller's. A record is
+// read only after its batch was handed over or through a chain of predecessors, all of which happened before.
+class StallLog {
+ public:
+  // `batches_ahead`: batches that may be in the pipeline beyond the one handed over.
+  StallLog(uint32_t batch_size, uint32_t batches_ahead);
+
+  SampleRecord& sample(int64_t sequence) noexcept { return samples_[static_cast<size_t>(sequence) % samples_.size()]; }
+  BatchRecord& batch(int64_t number) noexcept { return batches_[static_cast<size_t>(number) % batches_.size()]; }
+  int64_t Sequence(int64_t batch_number, uint32_t index) const noexcept { return batch_number * batch_size_ + index; }
+
+  // Next() was entered, at `now_ns`: the previous batch's consumer step ends here.
+  void Request(int64_t now_ns) noexcept;
+  // It returned `record` (whose requested_ns is filled in here).
+  void HandOver(BatchRecord record) noexcept;
+  // Copy stamps that became final after the hand-over.
+  void UpdateCopy(int64_t batch_number, const BatchStamps& stamps) noexcept;
+
+  // Walks the path up to now and returns the sums.
+  const StallTotals& Totals(int64_t now_ns) noexcept;
+
+  size_t bytes() const noexcept;
+
+ private:
+  struct Node {
+    Cause cause = Cause::kNone;
+    int64_t index = -1;
+  };
+  void Fold(int64_t now_ns) noexcept;
+  // The step's start and what it had waited for; false where its record is gone.
+  bool Find(const Node& node, int64_t& start_ns, Predecessor& before) const noexcept;
+
+  const uint32_t batch_size_;
+  std::vector<SampleRecord> samples_;
+  std::vector<BatchRecord> batches_;
+  const int64_t fold_every_;
+  StallTotals totals_;
+  int64_t begin_ns_ = 0;      // the first Next()
+  int64_t folded_ns_ = 0;     // the path is blamed up to here
+  int64_t request_ns_ = 0;
+  int64_t last_batch_ = -1;   // handed over
+  int64_t since_fold_ = 0;
+};
+
+}  // namespace stoker

@@ -1,0 +1,13 @@
+// The pipeline's one clock: a function, so that tests can run it in virtual time.
+#pragma once
+
+#include <cstdint>
+
+namespace stoker {
+
+// Nanoseconds on a clock that never goes back. Safe from any thread.
+using NowFn = int64_t (*)() noexcept;
+
+int64_t SteadyNow() noexcept;
+
+}  // namespace stoker

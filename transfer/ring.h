@@ -1,0 +1,76 @@
+// The ring of host slots between the workers and whoever takes batches: back-pressure of the CPU side.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "transfer/arena.h"
+#include "transfer/clock.h"
+#include "transfer/fixed_queue.h"
+#include "transfer/mutex.h"
+#include "transfer/slot.h"
+
+namespace stoker {
+
+// Slots are leased by the feeder, filled by workers, and taken in lease order, whatever order they became full in.
+// The life of a slot: free -> TryLease -> filling -> (last SampleSlot released) full -> TakeFull -> Return -> free.
+// Threads: thread-safe. No thread of its own.
+class Ring {
+ public:
+  // `on_free` is called after a slot became free, from the thread that returned it; it must not call the ring.
+  // Throws std::bad_alloc.
+  Ring(SlotLayout layout, uint32_t slots, NowFn now, std::function<void()> on_free);
+
+  const SlotLayout& layout() const noexcept { return layout_; }
+  uint32_t slots() const noexcept { return static_cast<uint32_t>(slots_.size()); }
+  const Arena& arena() const noexcept { return arena_; }
+  Arena& arena() noexcept { return arena_; }
+
+  // A slot for the next batch of `count` samples, or null when none is free. Does not block.
+  BatchSlot* TryLease(uint32_t count) EXCLUDES(mutex_);
+
+  // The earliest leased slot once it is full; blocks until then. Null when Stop was called or the `timeout` passed.
+  BatchSlot* TakeFull(std::chrono::nanoseconds timeout) EXCLUDES(mutex_);
+  // The same without waiting.
+  BatchSlot* TryTakeFull() EXCLUDES(mutex_);
+
+  // Gives a taken slot back; `freed_ns` is when its last reader was done.
+  void Return(BatchSlot& slot, int64_t freed_ns) EXCLUDES(mutex_);
+
+  // Marks a taken slot as lent to the caller, and tells how many are.
+  void Lend(BatchSlot& slot) EXCLUDES(mutex_);
+  uint32_t held_by_caller() const EXCLUDES(mutex_);
+
+  // Batches leased so far: the sequence number of the next one.
+  int64_t leased_batches() const EXCLUDES(mutex_);
+  // Wakes the takers for good.
+  void Stop() EXCLUDES(mutex_);
+
+  // Times that a taker came while every slot was still being filled.
+  uint64_t empties() const EXCLUDES(mutex_);
+
+ private:
+  friend class SampleSlot;
+  void MarkFull(BatchSlot& slot, uint32_t last_sample) EXCLUDES(mutex_);
+  BatchSlot* TakeIfFull() REQUIRES(mutex_);
+
+  const SlotLayout layout_;
+  const NowFn now_;
+  const std::function<void()> on_free_;
+  Arena arena_;
+  std::vector<std::unique_ptr<BatchSlot>> slots_;
+
+  mutable Mutex mutex_;
+  CondVar full_;
+  std::vector<BatchSlot*> free_ GUARDED_BY(mutex_);
+  FixedQueue<BatchSlot*> leased_ GUARDED_BY(mutex_);
+  int64_t next_batch_ GUARDED_BY(mutex_) = 0;
+  uint32_t held_ GUARDED_BY(mutex_) = 0;
+  uint64_t empties_ GUARDED_BY(mutex_) = 0;
+  bool stopped_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace stoker
