@@ -15,7 +15,7 @@ namespace stoker {
 struct DecodeLimits {
   int64_t max_pixels = 178'956'970;  // width x height of the whole picture; Pillow's bomb threshold
   bool apply_exif = false;           // turn pictures as their EXIF orientation says (JPEG, PNG, WebP, TIFF)
-  bool strict = false;               // decoder warnings are errors
+  bool strict = false;  // decoder warnings are errors; every picture is then read to its end, whatever the region
 };
 
 // What is wanted of one picture. `region` is in the coordinates that `Decoder::Peek` reported.
@@ -27,14 +27,16 @@ struct DecodeRequest {
   ImageSize at_least;
 };
 
-// Where the requested region lies in the decoded image. Exact decodes: {0, 0, region.width, region.height}.
-// Scaled decodes: not always whole numbers.
+// Where the requested region lies in the decoded image, which may hold more than the region (the blocks that it
+// touches; all of a picture whose format has no regions): so no pixel is copied a second time. Exact decodes: whole
+// numbers, {x, y, x + region.width, y + region.height}. Scaled decodes: not always whole.
 struct RegionBox {
   double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
 };
 
 // Decodes pictures one after the other, reusing its memory.
-// Threads: one per worker thread; not thread-safe, holds no state between pictures but scratch memory.
+// Threads: one per worker thread; not thread-safe, holds no state between pictures but scratch memory. May exchange its
+// scratch memory for the caller's image, so that `image` is another memory block after Decode.
 // Never throws, never writes to stderr, never allocates in proportion to a header's claims before the limits are
 // checked.
 class Decoder {
@@ -45,17 +47,19 @@ class Decoder {
   Decoder& operator=(const Decoder&) = delete;
 
   // Reads the header only: the picture's size, with EXIF orientation applied where the limits say so.
-  // Errors: kEmpty, kNotAnImage, kUnsupported, kTooLarge, kTruncated, kCorrupt; `diagnosis` says more.
+  // Errors: kEmpty, kNotAnImage, kUnsupported, kTooLarge, kTruncated, kCorrupt, kOutOfMemory; `diagnosis` says more.
   std::error_code Peek(std::span<const uint8_t> bytes, ImageSize& size, Diagnosis& diagnosis) noexcept;
 
   // Decodes `request.region` into `image` and sets `box`. Peek need not have been called on these bytes.
   // Tolerant of data that ends early where the library gives pixels (counted as warnings; an error when strict),
-  // as Pillow with LOAD_TRUNCATED_IMAGES is for JPEG; lossless formats that are cut are errors.
+  // as Pillow with LOAD_TRUNCATED_IMAGES is for JPEG; lossless formats that are cut are errors. What lies below the
+  // region is not decoded where the format allows it (JPEG, PNG), so damage there is not seen, unless strict.
   // Requires: the region lies inside the picture and is not empty (an assertion).
   std::error_code Decode(std::span<const uint8_t> bytes, const DecodeRequest& request, Image& image, RegionBox& box,
                          Diagnosis& diagnosis) noexcept;
 
-  // Bytes of scratch held by this decoder now.
+  // Bytes of scratch held by this decoder now: an image for pictures that are turned or made gray. What the libraries
+  // hold while they decode is not counted.
   size_t scratch_bytes() const noexcept;
 
  private:

@@ -30,6 +30,8 @@ class LoadCategory final : public std::error_category {
         return "the loader was started before this process was forked";
       case LoadError::kStopped:
         return "the loader has already failed";
+      case LoadError::kCancelled:
+        return "loading was cancelled";
     }
     return "unknown load error";
   }

@@ -19,6 +19,7 @@ enum class LoadError {
   kAllSlotsHeld,      // the caller keeps every batch
   kForked,            // used in a process forked after the loader had started
   kStopped,           // the pipeline has already failed
+  kCancelled,         // Cancel was called
 };
 
 const std::error_category& load_category() noexcept;

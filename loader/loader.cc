@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <unordered_set>
 
@@ -52,6 +53,7 @@ BufferPlan PlanBuffers(const LoaderOptions& options, const Source& source, size_
   plan.slots = ahead + 2;  // being filled or ready: prefetch_factor; one with the caller or the copy; one to start on
   plan.slot_bytes = slot_bytes;
   plan.device_slots = device ? ahead + 1 : 0;  // ready or being copied to, and one with the caller
+  plan.device_is_host = device && options.device == DeviceKind::kSim;
   // In flight, and for each worker one being decoded and one waiting.
   plan.read_buffers = static_cast<uint32_t>(options.queue_depth + 2 * std::max(options.num_workers, 1));
   const size_t typical = std::clamp<size_t>(source.TypicalBytes() + 1, kMinReadBufferBytes, kMaxReadBufferBytes);
@@ -86,6 +88,7 @@ class Loader::Impl {
   // A child of fork() has none of the threads that it would have to join.
   bool forked() const noexcept { return pid_ != 0 && pid_ != getpid(); }
 
+  std::atomic<bool> cancelled_{false};  // a flag alone: orders nothing
   const LoaderOptions options_;
   const CompiledRecipe recipe_;
   const Sampler sampler_;
@@ -178,6 +181,9 @@ void Loader::Impl::CheckUsable() const {
   if (forked()) {
     throw Error(LoadError::kForked, "next", "", -1,
                 "this loader was started before the process was forked: make it in the child, or use spawn");
+  }
+  if (cancelled_.load(std::memory_order_relaxed)) {
+    throw Error(LoadError::kCancelled, "next", "", -1, "loading was cancelled");
   }
   const std::string fatal = feeder_->fatal();
   if (!fatal.empty()) throw Error(LoadError::kStopped, "read", "", -1, fatal);
@@ -330,6 +336,7 @@ int64_t Loader::samples_per_epoch() const noexcept {
 }
 const LoaderOptions& Loader::options() const noexcept { return impl_->options_; }
 const SampleSpec& Loader::spec() const noexcept { return impl_->recipe_.spec(); }
+void Loader::Cancel() noexcept { impl_->cancelled_.store(true, std::memory_order_relaxed); }
 StallReport Loader::Report() { return impl_->Report(); }
 
 void Loader::SetActiveWorkers(int32_t workers) {

@@ -51,6 +51,10 @@ class Loader {
   // them, where the caller holds every batch, and where the pipeline has failed for good.
   std::optional<Batch> Next(StreamHandle stream = kHostStream);
 
+  // Makes the Next that waits, and every later one, throw kCancelled within a tenth of a second. May be called from any
+  // thread and from a signal handler.
+  void Cancel() noexcept;
+
   // Batches and samples of one whole epoch of this rank, the same in every epoch.
   int64_t batches_per_epoch() const noexcept;
   int64_t samples_per_epoch() const noexcept;

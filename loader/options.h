@@ -76,12 +76,13 @@ struct BufferPlan {
   uint32_t slots = 0;              // host slots
   size_t slot_bytes = 0;
   uint32_t device_slots = 0;       // 0 on the cpu
+  bool device_is_host = false;     // the simulated device's slots are host memory too
   uint32_t read_buffers = 0;
   size_t read_buffer_bytes = 0;    // a larger file gets a one-off buffer, counted in the report
   size_t stall_log_bytes = 0;
   size_t source_bytes = 0;         // names, sizes, labels
   size_t host_bytes() const noexcept {
-    return slots * slot_bytes + read_buffers * read_buffer_bytes + stall_log_bytes + source_bytes;
+    return (slots + (device_is_host ? device_slots : 0)) * slot_bytes + read_buffers * read_buffer_bytes + stall_log_bytes + source_bytes;
   }
 };
 

@@ -71,6 +71,7 @@ void Judge(const StallTotals& totals, const StageServers& servers, StallReport& 
   report.seconds = static_cast<double>(totals.wall_ns) / kNsPerSecond;
   report.samples = totals.samples;
   report.batches = totals.batches;
+  report.bytes_read = totals.bytes;
   if (totals.wall_ns == 0) {
     report.verdict = kCountersOn ? "nothing was loaded" : "no verdict: the counters are compiled out";
     return;

@@ -22,6 +22,7 @@ struct StallReport {
   double seconds = 0;  // wall time since the first Next()
   int64_t samples = 0;
   int64_t batches = 0;
+  uint64_t bytes_read = 0;              // encoded
   double images_per_second = 0;
   double stall_share = 0;               // of the wall time that the caller spent waiting in Next()
   std::array<double, kStages> shares = {};  // of the wall time, along the critical path; sums to 1 (indexed by Stage)

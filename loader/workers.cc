@@ -9,15 +9,9 @@
 #include <optional>
 
 namespace stoker {
-namespace {
-
-// Slots of the arena; the threads in it are limited by global_control alone.
-constexpr int kArenaSlots = 512;
-
-}  // namespace
-
-// One per process while any loader lives. It alone sets oneTBB's global limit: the smallest limit in a process wins, and
-// without one an arena larger than the machine silently gets fewer threads than asked.
+// One per process while any loader lives: oneTBB's threads, which the arenas of all loaders borrow. It alone sets the
+// global limit: the smallest limit in a process wins, and without one an arena larger than the machine silently gets
+// fewer threads than asked.
 class WorkerPool {
  public:
   static std::shared_ptr<WorkerPool> Shared(uint32_t workers) {
@@ -33,13 +27,6 @@ class WorkerPool {
     return pool;
   }
 
-  WorkerPool() : arena_(kArenaSlots, 0) {}
-
-  template <typename Function>
-  void Enqueue(Function&& function) {
-    arena_.enqueue(std::forward<Function>(function));
-  }
-
  private:
   void GrowTo(uint32_t workers) {
     if (workers <= workers_) return;
@@ -51,13 +38,19 @@ class WorkerPool {
 
   uint32_t workers_ = 0;
   std::optional<tbb::global_control> limit_;
-  tbb::task_arena arena_;
+};
+
+// This loader's share of the threads; no slot is kept for the thread that enqueues.
+struct Workers::Arena {
+  explicit Arena(int workers) : arena(workers, 0) {}
+  tbb::task_arena arena;
 };
 
 Workers::Workers(uint32_t max_workers, size_t queue, Task task)
     : max_workers_(max_workers),
       task_(std::move(task)),
       pool_(max_workers > 0 ? WorkerPool::Shared(max_workers) : nullptr),
+      arena_(max_workers > 0 ? std::make_unique<Arena>(static_cast<int>(max_workers)) : nullptr),
       waiting_(std::max<size_t>(queue, 1)),
       active_(max_workers) {
   free_numbers_.reserve(max_workers);
@@ -76,7 +69,7 @@ void Workers::Push(SampleJob job) {
 void Workers::StartOne() {
   if (running_ >= active_ || running_ >= waiting_.size() + (max_workers_ - free_numbers_.size())) return;
   ++running_;
-  pool_->Enqueue([this] { RunOne(); });
+  arena_->arena.enqueue([this] { RunOne(); });
 }
 
 void Workers::RunOne() {

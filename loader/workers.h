@@ -43,7 +43,9 @@ class Workers {
 
   const uint32_t max_workers_;
   const Task task_;
-  std::shared_ptr<WorkerPool> pool_;
+  const std::shared_ptr<WorkerPool> pool_;
+  struct Arena;
+  const std::unique_ptr<Arena> arena_;
 
   mutable Mutex mutex_;
   CondVar idle_;

@@ -1,0 +1,79 @@
+// The `stoker` command.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <exception>
+#include <filesystem>
+
+#include "bench/run_command.h"
+#include "bench/run_options.h"
+#include "bench/synthetic_set.h"
+
+namespace stoker {
+namespace {
+
+constexpr const char* kRunHelp =
+    "Loads the pictures as a training job would and says what held the batches back.\n"
+    "\n"
+    "Examples:\n"
+    "  stoker run photos/train                       one epoch of torchvision's training recipe, uint8\n"
+    "  stoker run photos/val --transform eval --no-shuffle --dtype float32 --classes classes.txt\n"
+    "  stoker run photos/train --step-ms 40 --epochs 3 --on-error skip --json report.json\n"
+    "\n"
+    "Exit codes: 0 done, 1 failed while running, 2 a wrong option, path or list, 130 interrupted (report printed).";
+
+int Synth(const std::filesystem::path& folder, const SyntheticOptions& options) {
+  if (SyntheticSetExists(folder, options)) {
+    fmt::print(stderr, "{} is there already\n", folder.string());
+    return kExitOk;
+  }
+  WriteSyntheticSet(folder, options);
+  fmt::print(stderr, "wrote {} pictures to {}\n", options.pictures, folder.string());
+  return kExitOk;
+}
+
+int Main(int argc, char** argv) {
+  const double start =
+      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  CLI::App app("Stoker keeps GPUs fed with training samples and says what starves them.");
+  app.set_version_flag("--version", STOKER_VERSION);
+  app.require_subcommand(1);
+  app.footer("stoker COMMAND --help explains a command.");
+
+  CLI::App& run = *app.add_subcommand("run", kRunHelp);
+  RunCommandLine run_line;
+  run_line.AddTo(run);
+
+  CLI::App& synth = *app.add_subcommand("synth", "Writes a small seeded set of photograph-like pictures to try things on.");
+  std::string folder;
+  SyntheticOptions synth_options;
+  synth.add_option("folder", folder, "Where to; left alone where the same set is there already")->required();
+  synth.add_option("--pictures", synth_options.pictures, "How many, 1 to 1000000")
+      ->option_text("N [600]")
+      ->check(CLI::Range(1, 1000000).description(""));
+  synth.add_option("--classes", synth_options.classes, "Class folders, 1 to 1000")
+      ->option_text("N [10]")
+      ->check(CLI::Range(1, 1000).description(""));
+  synth.add_option("--seed", synth_options.seed, "Another seed gives other pictures")->option_text("N [1]");
+  synth.add_flag("!--no-odd-files", synth_options.odd_files, "Only good RGB and gray JPEGs");
+
+  try {
+    app.parse(argc, argv);
+    if (synth.parsed()) return Synth(folder, synth_options);
+    return RunCommand(run_line.Finish(), start);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  } catch (const std::invalid_argument& error) {
+    fmt::print(stderr, "stoker: {}\n", error.what());
+    return kExitUsage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "stoker: {}\n", error.what());
+    return kExitFailed;
+  }
+}
+
+}  // namespace
+}  // namespace stoker
+
+int main(int argc, char** argv) { return stoker::Main(argc, argv); }

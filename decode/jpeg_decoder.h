@@ -1,0 +1,37 @@
+// JPEG by libjpeg-turbo: the size, then exactly the pixels of one region, at full or at a DCT scale.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <system_error>
+
+#include "decode/decoder.h"
+
+namespace stoker {
+
+// Reads one picture after the other with the same libjpeg state.
+// Threads: one thread at a time. Life cycle of a picture: ReadHeader, then ReadPixels or nothing.
+// The bytes must stay in place between the two; no copy of them is made.
+class JpegDecoder {
+ public:
+  JpegDecoder() noexcept;
+  ~JpegDecoder();
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
+
+  // The stored size. Where `strict`, the first warning from here on is the error kWarnings.
+  std::error_code ReadHeader(std::span<const uint8_t> bytes, bool strict, ImageSize& size,
+                             Diagnosis& diagnosis) noexcept;
+
+  // Decodes `request.region` (stored coordinates) of the picture whose header was read last. Gray pictures give one or
+  // three channels as asked, all others three; `image` may hold more than the region, `box` says where it lies.
+  // Decodes only what the region needs; everything where strict, so that every warning is seen.
+  std::error_code ReadPixels(const DecodeRequest& request, Image& image, RegionBox& box, Diagnosis& diagnosis) noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,418 @@
+#include "transfer/sim_device.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace stoker {
+namespace {
+
+// At one byte a millisecond a copy of kLong bytes takes over an hour: it is certainly running while a test looks, and
+// the device's destructor finishes it at once.
+constexpr SimOptions kSlow = {.bytes_per_second = 1e3, .latency_ns = 0};
+constexpr size_t kLong = size_t{1} << 22;
+constexpr size_t kShort = 4;
+
+using Bytes = std::vector<std::byte>;
+
+Bytes Filled(size_t bytes, int value) { return Bytes(bytes, static_cast<std::byte>(value)); }
+
+class SimDeviceTest : public testing::Test {
+ protected:
+  void Start(const SimOptions& options = {}) {
+    device_ = MakeSimDevice(options);
+    ASSERT_EQ(device_->Attach(), std::error_code());
+  }
+  std::byte* Allocate(size_t bytes) {
+    void* memory = nullptr;
+    EXPECT_EQ(device_->Allocate(bytes, memory), std::error_code());
+    return static_cast<std::byte*>(memory);
+  }
+  StreamHandle Stream() {
+    StreamHandle stream = 0;
+    EXPECT_EQ(device_->CreateStream(stream), std::error_code());
+    return stream;
+  }
+  EventHandle Event() {
+    EventHandle event = 0;
+    EXPECT_EQ(device_->CreateEvent(event), std::error_code());
+    return event;
+  }
+  void Pin(Bytes& host) { ASSERT_EQ(device_->RegisterHost(host.data(), host.size()), std::error_code()); }
+  // A copy of an hour towards the device, from memory of its own.
+  void Occupy(StreamHandle stream) {
+    if (long_source_.empty()) {
+      long_source_.resize(kLong);
+      Pin(long_source_);
+      long_target_ = Allocate(kLong);
+    }
+    ASSERT_EQ(device_->CopyToDeviceAsync(long_target_, long_source_.data(), kLong, stream), std::error_code());
+  }
+
+  Bytes long_source_;  // outlives the device, which still reads it
+  std::byte* long_target_ = nullptr;
+  std::unique_ptr<Device> device_;
+};
+
+TEST_F(SimDeviceTest, RunsAStreamInOrder) {
+  Start();
+  Bytes first = Filled(64, 1), second = Filled(64, 2), out(64);
+  for (Bytes* host : {&first, &second, &out}) Pin(*host);
+  std::byte* const memory = Allocate(64);
+  const StreamHandle stream = Stream();
+  EXPECT_FALSE(device_->CopyToDeviceAsync(memory, first.data(), 64, stream));
+  EXPECT_FALSE(device_->CopyToDeviceAsync(memory, second.data(), 64, stream));
+  EXPECT_FALSE(device_->CopyToHostAsync(out.data(), memory, 64, stream));
+  EXPECT_FALSE(device_->SynchronizeStream(stream));
+  EXPECT_EQ(out, second);
+}
+
+TEST_F(SimDeviceTest, ReadsThePinnedSourceAtTheLastMoment) {
+  Bytes source = Filled(kShort, 1), out(kShort);
+  Start(kSlow);
+  Pin(source);
+  Pin(out);
+  std::byte* const memory = Allocate(kShort);
+  const StreamHandle stream = Stream();
+  Occupy(stream);
+  EXPECT_FALSE(device_->CopyToDeviceAsync(memory, source.data(), kShort, stream));
+  EXPECT_FALSE(device_->CopyToHostAsync(out.data(), memory, kShort, stream));
+  std::ranges::fill(source, std::byte{2});  // the bug this is there to show
+  device_.reset();
+  EXPECT_EQ(out, Filled(kShort, 2));
+}
+
+TEST_F(SimDeviceTest, HasReadAPageableSourceWhenTheCallReturns) {
+  Start();
+  Bytes source = Filled(64, 1), out(64);
+  std::byte* const memory = Allocate(64);
+  const StreamHandle stream = Stream();
+  EXPECT_FALSE(device_->CopyToDeviceAsync(memory, source.data(), 64, stream));
+  std::ranges::fill(source, std::byte{2});
+  EXPECT_FALSE(device_->CopyToHostAsync(out.data(), memory, 64, stream));
+  EXPECT_EQ(out, Filled(64, 1)) << "a pageable copy to the host is done when the call returns, too";
+}
+
+TEST_F(SimDeviceTest, CopiesPageableMemoryMoreSlowly) {
+  Start({.bytes_per_second = 1e8, .latency_ns = 1000, .pageable_factor = 0.25});
+  Bytes host(100'000);
+  std::byte* const memory = Allocate(host.size());
+  const StreamHandle stream = Stream();
+  const EventHandle start = Event(), end = Event();
+  int64_t ns = 0;
+  EXPECT_FALSE(device_->RecordEvent(start, stream));
+  EXPECT_FALSE(device_->CopyToDeviceAsync(memory, host.data(), host.size(), stream));
+  EXPECT_FALSE(device_->RecordEvent(end, stream));
+  EXPECT_FALSE(device_->SynchronizeEvent(end));
+  EXPECT_FALSE(device_->ElapsedNs(start, end, ns));
+  EXPECT_GE(ns, 4'001'000);
+}
+
+TEST_F(SimDeviceTest, IsNotReadyWhileTheCapturedWorkRuns) {
+  Start(kSlow);
+  const StreamHandle stream = Stream();
+  const EventHandle before = Event(), after = Event();
+  EXPECT_FALSE(device_->RecordEvent(before, stream));
+  Occupy(stream);
+  EXPECT_FALSE(device_->RecordEvent(after, stream));
+  EXPECT_FALSE(device_->SynchronizeEvent(before));
+  EXPECT_FALSE(device_->QueryEvent(before));
+  EXPECT_EQ(device_->QueryEvent(after), DeviceError::kNotReady);
+  int64_t ns = 0;
+  EXPECT_EQ(device_->ElapsedNs(before, after, ns), DeviceError::kNotReady);
+}
+
+TEST_F(SimDeviceTest, TakesANeverRecordedEventForComplete) {
+  Start(kSlow);
+  const StreamHandle stream = Stream(), busy = Stream();
+  const EventHandle event = Event();
+  EXPECT_FALSE(device_->QueryEvent(event));
+  EXPECT_FALSE(device_->SynchronizeEvent(event));
+  EXPECT_FALSE(device_->StreamWaitEvent(stream, event));
+  Occupy(busy);
+  EXPECT_FALSE(device_->RecordEvent(event, busy));  // after the wait: none of its business
+  EXPECT_FALSE(device_->SynchronizeStream(stream));
+  EXPECT_EQ(device_->QueryEvent(event), DeviceError::kNotReady);
+  int64_t ns = 0;
+  EXPECT_EQ(device_->ElapsedNs(Event(), Event(), ns), DeviceError::kInvalidValue);
+}
+
+TEST_F(SimDeviceTest, WaitsForTheRecordCapturedAtTheCall) {
+  Start(kSlow);
+  Bytes source = Filled(kShort, 7), out(kShort);
+  Pin(source);
+  Pin(out);
+  std::byte* const memory = Allocate(kShort);
+  const StreamHandle producer = Stream(), consumer = Stream();
+  const EventHandle event = Event();
+  EXPECT_FALSE(device_->CopyToDeviceAsync(memory, source.data(), kShort, producer));
+  EXPECT_FALSE(device_->RecordEvent(event, producer));
+  EXPECT_FALSE(device_->StreamWaitEvent(consumer, event));
+  Occupy(producer);
+  EXPECT_FALSE(device_->RecordEvent(event, producer));
+  EXPECT_FALSE(device_->CopyToHostAsync(out.data(), memory, kShort, consumer));
+  EXPECT_FALSE(device_->SynchronizeStream(consumer));  // would take hours if it waited for the later record
+  EXPECT_EQ(out, Filled(kShort, 7));
+  EXPECT_EQ(device_->QueryEvent(event), DeviceError::kNotReady);
+}
+
+TEST_F(SimDeviceTest, HoldsAStreamBackUntilTheEvent) {
+  Start(kSlow);
+  const StreamHandle busy = Stream(), stream = Stream();
+  const EventHandle event = Event(), after = Event();
+  Occupy(busy);
+  EXPECT_FALSE(device_->RecordEvent(event, busy));
+  EXPECT_FALSE(device_->StreamWaitEvent(stream, event));
+  EXPECT_FALSE(device_->RecordEvent(after, stream));
+  const StreamHandle witness = Stream();  // when it is through, the device has looked at the others, too
+  EXPECT_FALSE(device_->RecordEvent(Event(), witness));
+  EXPECT_FALSE(device_->SynchronizeStream(witness));
+  EXPECT_EQ(device_->QueryEvent(after), DeviceError::kNotReady);
+}
+
+TEST_F(SimDeviceTest, SharesOneEngineADirectionBetweenStreams) {
+  Start(kSlow);
+  Bytes source(kShort), out(kShort);
+  Pin(source);
+  Pin(out);
+  std::byte* const memory = Allocate(kShort);
+  const StreamHandle busy = Stream(), same_way = Stream(), other_way = Stream();
+  const EventHandle event = Event();
+  Occupy(busy);
+  EXPECT_FALSE(device_->CopyToDeviceAsync(memory, source.data(), kShort, same_way));
+  EXPECT_FALSE(device_->RecordEvent(event, same_way));
+  EXPECT_FALSE(device_->CopyToHostAsync(out.data(), memory, kShort, other_way));
+  EXPECT_FALSE(device_->SynchronizeStream(other_way));
+  EXPECT_EQ(device_->QueryEvent(event), DeviceError::kNotReady);
+  device_.reset();  // still reads the source
+}
+
+TEST_F(SimDeviceTest, ServesStreamsInOrderOfArrival) {
+  Bytes first = Filled(kShort, 1), second = Filled(kShort, 2), out(kShort);
+  Start(kSlow);
+  for (Bytes* host : {&first, &second, &out}) Pin(*host);
+  std::byte* const memory = Allocate(kShort);
+  const StreamHandle late = Stream(), early = Stream(), busy = Stream();
+  Occupy(busy);
+  EXPECT_FALSE(device_->CopyToDeviceAsync(memory, first.data(), kShort, early));
+  EXPECT_FALSE(device_->CopyToDeviceAsync(memory, second.data(), kShort, late));
+  const EventHandle event = Event();
+  for (const StreamHandle stream : {early, late}) {
+    EXPECT_FALSE(device_->RecordEvent(event, stream));
+    EXPECT_FALSE(device_->StreamWaitEvent(busy, event));
+  }
+  EXPECT_FALSE(device_->CopyToHostAsync(out.data(), memory, kShort, busy));
+  device_.reset();
+  EXPECT_EQ(out, second);
+}
+
+TEST_F(SimDeviceTest, NeverTakesLessTimeThanTheModelledLink) {
+  Start({.bytes_per_second = 1e9, .latency_ns = 5'000});
+  Bytes source(1'000'000);
+  Pin(source);
+  std::byte* const memory = Allocate(source.size());
+  const StreamHandle a = Stream(), b = Stream();
+  const EventHandle start = Event(), end_a = Event(), end_b = Event();
+  EXPECT_FALSE(device_->RecordEvent(start, a));
+  EXPECT_FALSE(device_->CopyToDeviceAsync(memory, source.data(), source.size(), a));
+  EXPECT_FALSE(device_->RecordEvent(end_a, a));
+  EXPECT_FALSE(device_->CopyToDeviceAsync(memory, source.data(), source.size(), b));
+  EXPECT_FALSE(device_->RecordEvent(end_b, b));
+  EXPECT_FALSE(device_->SynchronizeStream(a));
+  EXPECT_FALSE(device_->SynchronizeStream(b));
+  int64_t ns = 0;
+  EXPECT_FALSE(device_->ElapsedNs(start, end_a, ns));
+  EXPECT_GE(ns, 1'005'000);
+  EXPECT_FALSE(device_->ElapsedNs(start, end_b, ns));
+  EXPECT_GE(ns, 2 * 1'005'000) << "two copies, one engine";
+}
+
+TEST_F(SimDeviceTest, TakesMoreWorkThanAStreamHolds) {
+  Start();
+  const StreamHandle stream = Stream();
+  const EventHandle event = Event();
+  for (int i = 0; i < 10'000; ++i) ASSERT_FALSE(device_->RecordEvent(event, stream));
+  EXPECT_FALSE(device_->SynchronizeStream(stream));
+  EXPECT_FALSE(device_->QueryEvent(event));
+}
+
+TEST_F(SimDeviceTest, FinishesTheWorkOfADestroyedStream) {
+  Start();
+  Bytes source = Filled(64, 3), out(64);
+  Pin(source);
+  Pin(out);
+  std::byte* const memory = Allocate(64);
+  const StreamHandle stream = Stream();
+  const EventHandle event = Event();
+  EXPECT_FALSE(device_->CopyToDeviceAsync(memory, source.data(), 64, stream));
+  EXPECT_FALSE(device_->CopyToHostAsync(out.data(), memory, 64, stream));
+  EXPECT_FALSE(device_->RecordEvent(event, stream));
+  EXPECT_FALSE(device_->DestroyStream(stream));
+  EXPECT_EQ(device_->SynchronizeStream(stream), DeviceError::kInvalidValue);
+  EXPECT_FALSE(device_->SynchronizeEvent(event));
+  EXPECT_EQ(out, source);
+}
+
+TEST_F(SimDeviceTest, RefusesWhatItDoesNotKnow) {
+  Start();
+  Bytes host(64);
+  std::byte* const memory = Allocate(64);
+  const StreamHandle stream = Stream(), gone = Stream();
+  const EventHandle event = Event(), gone_event = Event();
+  EXPECT_FALSE(device_->DestroyStream(gone));
+  EXPECT_FALSE(device_->DestroyEvent(gone_event));
+  const auto invalid = make_error_code(DeviceError::kInvalidValue);
+  for (const StreamHandle bad : {gone, StreamHandle{event}, kHostStream, StreamHandle{999}}) {
+    EXPECT_EQ(device_->DestroyStream(bad), invalid);
+    EXPECT_EQ(device_->SynchronizeStream(bad), invalid);
+    EXPECT_EQ(device_->StreamWaitEvent(bad, event), invalid);
+    EXPECT_EQ(device_->RecordEvent(event, bad), invalid);
+    EXPECT_EQ(device_->CopyToDeviceAsync(memory, host.data(), 64, bad), invalid);
+  }
+  for (const EventHandle bad : {gone_event, EventHandle{stream}, EventHandle{0}}) {
+    EXPECT_EQ(device_->DestroyEvent(bad), invalid);
+    EXPECT_EQ(device_->QueryEvent(bad), invalid);
+    EXPECT_EQ(device_->SynchronizeEvent(bad), invalid);
+    EXPECT_EQ(device_->StreamWaitEvent(stream, bad), invalid);
+    EXPECT_EQ(device_->RecordEvent(bad, stream), invalid);
+  }
+}
+
+TEST_F(SimDeviceTest, RefusesMemoryThatIsNotItsOwn) {
+  Start();
+  Bytes host(64);
+  std::byte* const memory = Allocate(64);
+  const StreamHandle stream = Stream();
+  const auto invalid = make_error_code(DeviceError::kInvalidValue);
+  EXPECT_EQ(device_->CopyToDeviceAsync(memory + 1, host.data(), 64, stream), invalid) << "one byte too far";
+  EXPECT_EQ(device_->CopyToDeviceAsync(host.data(), host.data(), 64, stream), invalid);
+  EXPECT_EQ(device_->CopyToDeviceAsync(memory, memory, 64, stream), invalid);
+  EXPECT_EQ(device_->CopyToDeviceAsync(memory, nullptr, 64, stream), invalid);
+  EXPECT_EQ(device_->CopyToHostAsync(host.data(), memory, SIZE_MAX, stream), invalid);
+  EXPECT_EQ(device_->Free(memory + 1), invalid);
+  EXPECT_FALSE(device_->Free(memory));
+  EXPECT_EQ(device_->Free(memory), invalid);
+  EXPECT_EQ(device_->CopyToDeviceAsync(memory, host.data(), 64, stream), invalid);
+}
+
+TEST_F(SimDeviceTest, TracksRegisteredRanges) {
+  Start();
+  Bytes host(192);
+  const auto invalid = make_error_code(DeviceError::kInvalidValue);
+  EXPECT_FALSE(device_->RegisterHost(host.data() + 64, 64));
+  EXPECT_EQ(device_->RegisterHost(host.data() + 64, 64), invalid);
+  EXPECT_EQ(device_->RegisterHost(host.data(), 65), invalid);
+  EXPECT_EQ(device_->RegisterHost(host.data() + 127, 2), invalid);
+  EXPECT_EQ(device_->RegisterHost(host.data(), 0), invalid);
+  EXPECT_EQ(device_->RegisterHost(nullptr, 64), invalid);
+  EXPECT_FALSE(device_->RegisterHost(host.data(), 64)) << "neighbours do not overlap";
+  EXPECT_EQ(device_->UnregisterHost(host.data() + 1), invalid);
+  EXPECT_FALSE(device_->UnregisterHost(host.data()));
+  EXPECT_EQ(device_->UnregisterHost(host.data()), invalid);
+  std::byte* const memory = Allocate(64);
+  EXPECT_EQ(device_->CopyToDeviceAsync(memory, host.data() + 32, 64, Stream()), invalid) << "registered only in part";
+}
+
+TEST_F(SimDeviceTest, RunsOutOfMemory) {
+  Start({.memory_bytes = 1000});
+  void* memory = nullptr;
+  EXPECT_EQ(device_->Allocate(1001, memory), DeviceError::kOutOfMemory);
+  EXPECT_EQ(device_->Allocate(0, memory), DeviceError::kInvalidValue);
+  std::byte* const block = Allocate(600);
+  EXPECT_EQ(device_->Allocate(401, memory), DeviceError::kOutOfMemory);
+  EXPECT_FALSE(device_->Free(block));
+  EXPECT_FALSE(device_->Allocate(1000, memory));
+}
+
+TEST_F(SimDeviceTest, KeepsReturningTheErrorOfAFailedCopy) {
+  Start({.fail_copy_at = 1});
+  Bytes source = Filled(64, 1);
+  Pin(source);
+  std::byte* const memory = Allocate(64);
+  const StreamHandle stream = Stream();
+  const EventHandle event = Event();
+  const auto failed = make_error_code(DeviceError::kLaunchFailed);
+  EXPECT_FALSE(device_->CopyToDeviceAsync(memory, source.data(), 64, stream));
+  EXPECT_FALSE(device_->SynchronizeStream(stream));
+  (void)device_->CopyToDeviceAsync(memory, source.data(), 64, stream);  // fails later: nobody knows yet
+  EXPECT_EQ(device_->SynchronizeStream(stream), failed);
+  EXPECT_EQ(device_->CopyToDeviceAsync(memory, source.data(), 64, stream), failed);
+  EXPECT_EQ(device_->RecordEvent(event, stream), failed);
+  EXPECT_EQ(device_->QueryEvent(event), failed);
+  EXPECT_EQ(device_->Free(memory), failed);
+  EXPECT_EQ(device_->Attach(), failed);
+}
+
+TEST_F(SimDeviceTest, DoesNotTouchMemoryThatWentAway) {
+  for (const bool free_device_memory : {true, false}) {
+    Bytes out = Filled(kShort, 9);
+    Start(kSlow);
+    Pin(out);
+    std::byte* const memory = Allocate(kShort);
+    const StreamHandle stream = Stream();
+    Occupy(stream);
+    EXPECT_FALSE(device_->CopyToHostAsync(out.data(), memory, kShort, stream));
+    EXPECT_FALSE(free_device_memory ? device_->Free(memory) : device_->UnregisterHost(out.data()));
+    device_.reset();
+    EXPECT_EQ(out, Filled(kShort, 9));
+    long_source_.clear();  // registered with this device only
+  }
+}
+
+TEST_F(SimDeviceTest, KnowsTheThreadsThatAttached) {
+  Start();
+  std::byte* const memory = Allocate(64);
+  std::thread([&] {
+    void* other = nullptr;
+    StreamHandle stream = 0;
+    EXPECT_EQ(device_->Allocate(64, other), DeviceError::kNotAttached);
+    EXPECT_EQ(device_->CreateStream(stream), DeviceError::kNotAttached);
+    EXPECT_EQ(device_->Free(memory), DeviceError::kNotAttached);
+    EXPECT_FALSE(device_->Attach());
+    EXPECT_FALSE(device_->Free(memory));
+  }).join();
+  const auto second = MakeSimDevice();
+  StreamHandle stream = 0;
+  EXPECT_EQ(second->CreateStream(stream), DeviceError::kNotAttached) << "attached to another device";
+}
+
+TEST_F(SimDeviceTest, ServesManyThreads) {
+  Start({.latency_ns = 0});
+  std::vector<std::thread> threads;
+  for (int id = 0; id < 4; ++id) {
+    threads.emplace_back([this, id] {
+      ASSERT_FALSE(device_->Attach());
+      Bytes source(4096), out(4096);
+      Pin(source);
+      Pin(out);
+      std::byte* const memory = Allocate(4096);
+      const StreamHandle up = Stream(), down = Stream();
+      const EventHandle uploaded = Event();
+      for (int round = 0; round < 100; ++round) {
+        std::ranges::fill(source, static_cast<std::byte>(id * 50 + round));
+        ASSERT_FALSE(device_->CopyToDeviceAsync(memory, source.data(), 4096, up));
+        ASSERT_FALSE(device_->RecordEvent(uploaded, up));
+        ASSERT_FALSE(device_->StreamWaitEvent(down, uploaded));
+        ASSERT_FALSE(device_->CopyToHostAsync(out.data(), memory, 4096, down));
+        ASSERT_FALSE(device_->SynchronizeStream(down));
+        ASSERT_EQ(out, source);
+      }
+      EXPECT_FALSE(device_->UnregisterHost(source.data()));
+      EXPECT_FALSE(device_->UnregisterHost(out.data()));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(DeviceError, HasWords) {
+  EXPECT_EQ(make_error_code(DeviceError::kOutOfMemory).message(), "out of device memory");
+  EXPECT_STREQ(device_category().name(), "device");
+  EXPECT_EQ(device_category().message(99), "unknown device error 99");
+}
+
+}  // namespace
+}  // namespace stoker
