@@ -5,7 +5,22 @@
 #include <system_error>
 #include <utility>
 
+#include "loader/delivery.h"
+
 namespace stoker {
+
+Batch::Batch(std::shared_ptr<Delivery> delivery, std::shared_ptr<const Source> source, const Delivered& slot,
+             const SampleSpec& spec, uint64_t epoch, uint64_t position, StreamHandle stream) noexcept
+    : delivery_(std::move(delivery)),
+      source_(std::move(source)),
+      slot_(slot),
+      spec_(spec),
+      epoch_(epoch),
+      position_(position),
+      stream_(stream) {}
+
+const std::byte* Batch::pixels() const noexcept { return delivery_->Field(slot_, 0); }
+const std::byte* Batch::HostField(size_t field) const noexcept { return delivery_->HostField(slot_, field); }
 
 Batch& Batch::operator=(Batch&& other) noexcept {
   if (this == &other) return *this;

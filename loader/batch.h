@@ -4,15 +4,28 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
 #include "augment/spec.h"
-#include "loader/delivery.h"
 #include "loader/source.h"
+#include "transfer/device.h"
 
 namespace stoker {
+
+struct BatchSlot;
+struct DeviceSlot;
+class Delivery;
+
+// A batch on its way to the caller, in host memory or on a device: exactly one of the two is set.
+struct Delivered {
+  BatchSlot* host = nullptr;
+  DeviceSlot* device = nullptr;
+  int64_t batch = -1;  // sequence number over the loader's life
+  uint32_t count = 0;
+
+  explicit operator bool() const noexcept { return count > 0; }
+};
 
 // Pixels, labels, ids and validity of up to batch_size samples. Move-only; the destructor gives the slot back, so a
 // batch should not be kept longer than its step: while the caller holds all of them nothing can be loaded.
@@ -21,25 +34,18 @@ namespace stoker {
 class Batch {
  public:
   Batch(std::shared_ptr<Delivery> delivery, std::shared_ptr<const Source> source, const Delivered& slot,
-        const SampleSpec& spec, uint64_t epoch, uint64_t position, StreamHandle stream) noexcept
-      : delivery_(std::move(delivery)),
-        source_(std::move(source)),
-        slot_(slot),
-        spec_(spec),
-        epoch_(epoch),
-        position_(position),
-        stream_(stream) {}
+        const SampleSpec& spec, uint64_t epoch, uint64_t position, StreamHandle stream) noexcept;
   ~Batch() { Release(); }
   Batch(Batch&& other) noexcept { *this = std::move(other); }
   Batch& operator=(Batch&& other) noexcept;
 
-  int64_t size() const noexcept { return slot_.count(); }
+  int64_t size() const noexcept { return slot_.count; }
   // Where the batch stands: its first sample's position in this rank's epoch.
   uint64_t epoch() const noexcept { return epoch_; }
   uint64_t position() const noexcept { return position_; }
 
   // N x C x H x W or N x H x W x C elements of `spec().element`, contiguous; in device memory where there is a device.
-  const std::byte* pixels() const noexcept { return delivery_->Field(slot_, 0); }
+  const std::byte* pixels() const noexcept;
   std::array<int64_t, 4> shape() const noexcept;
   size_t pixel_bytes() const noexcept { return static_cast<size_t>(size()) * spec_.bytes(); }
   const SampleSpec& spec() const noexcept { return spec_; }
@@ -57,9 +63,10 @@ class Batch {
   void Release() noexcept;
 
  private:
+  const std::byte* HostField(size_t field) const noexcept;
   template <typename T>
   std::span<const T> Numbers(size_t field) const noexcept {
-    return {reinterpret_cast<const T*>(delivery_->HostField(slot_, field)), slot_.count()};
+    return {reinterpret_cast<const T*>(HostField(field)), slot_.count};
   }
 
   std::shared_ptr<Delivery> delivery_;

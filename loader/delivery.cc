@@ -18,14 +18,14 @@ void Delivery::Stop() {
 }
 
 Delivered Delivery::Take(StreamHandle stream, std::chrono::nanoseconds timeout, std::error_code& error) {
-  Delivered taken;
   if (prefetcher_ != nullptr) {
-    taken.device = prefetcher_->Take(stream, timeout, error);
-  } else if (BatchSlot* slot = ring_.TakeFull(timeout)) {
-    ring_.Lend(*slot);
-    taken.host = slot;
+    DeviceSlot* slot = prefetcher_->Take(stream, timeout, error);
+    return slot == nullptr ? Delivered{} : Delivered{nullptr, slot, slot->batch, slot->count};
   }
-  return taken;
+  BatchSlot* slot = ring_.TakeFull(timeout);
+  if (slot == nullptr) return {};
+  ring_.Lend(*slot);
+  return {slot, nullptr, slot->batch, slot->count};
 }
 
 void Delivery::Return(const Delivered& batch, StreamHandle stream) {

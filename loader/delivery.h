@@ -7,21 +7,12 @@
 #include <memory>
 #include <system_error>
 
+#include "loader/batch.h"
 #include "transfer/device.h"
 #include "transfer/prefetcher.h"
 #include "transfer/ring.h"
 
 namespace stoker {
-
-// A batch on its way to the caller. Exactly one of the two slots is set.
-struct Delivered {
-  BatchSlot* host = nullptr;
-  DeviceSlot* device = nullptr;
-
-  explicit operator bool() const noexcept { return host != nullptr || device != nullptr; }
-  int64_t batch() const noexcept { return host != nullptr ? host->batch : device->batch; }
-  uint32_t count() const noexcept { return host != nullptr ? host->count : device->count; }
-};
 
 // The slots and, where there is a device, the copies into it. Shared by the loader and the batches that the caller
 // still holds, so that a batch may outlive its loader.

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "loader/bad_samples.h"
+#include "loader/delivery.h"
 #include "loader/feeder.h"
 #include "loader/sample_task.h"
 #include "loader/sampler.h"
@@ -21,9 +22,6 @@ namespace {
 
 // How long Next sleeps at most before it looks whether the pipeline has failed.
 constexpr std::chrono::milliseconds kPatience{100};
-constexpr size_t kPageBytes = 4096;
-constexpr size_t kMinReadBufferBytes = size_t{16} << 10;
-constexpr size_t kMaxReadBufferBytes = size_t{8} << 20;
 // The share of the free memory that buffers may take where no limit is given, as a divisor.
 constexpr int64_t kDefaultMemoryShare = 4;
 
@@ -45,31 +43,6 @@ SlotLayout LayoutFor(const LoaderOptions& options, const SampleSpec& spec) {
 
 std::unique_ptr<Device> MakeDevice(DeviceKind kind) {
   return kind == DeviceKind::kSim ? MakeSimDevice() : nullptr;
-}
-
-BufferPlan PlanBuffers(const LoaderOptions& options, const Source& source, size_t slot_bytes, bool device) {
-  BufferPlan plan;
-  const auto ahead = static_cast<uint32_t>(options.prefetch_factor);
-  plan.slots = ahead + 2;  // being filled or ready: prefetch_factor; one with the caller or the copy; one to start on
-  plan.slot_bytes = slot_bytes;
-  plan.device_slots = device ? ahead + 1 : 0;  // ready or being copied to, and one with the caller
-  plan.device_is_host = device && options.device == DeviceKind::kSim;
-  // In flight, and for each worker one being decoded and one waiting.
-  plan.read_buffers = static_cast<uint32_t>(options.queue_depth + 2 * std::max(options.num_workers, 1));
-  const size_t typical = std::clamp<size_t>(source.TypicalBytes() + 1, kMinReadBufferBytes, kMaxReadBufferBytes);
-  plan.read_buffer_bytes = (typical + kPageBytes - 1) / kPageBytes * kPageBytes;
-  plan.source_bytes = source.memory_bytes();
-  return plan;
-}
-
-void CheckMemory(const BufferPlan& plan, const LoaderOptions& options) {
-  const auto wanted = static_cast<int64_t>(plan.host_bytes());
-  if (wanted <= options.memory_limit_bytes) return;
-  throw Error(std::make_error_code(std::errc::not_enough_memory), "start", "", -1,
-              fmt::format("the buffers need {} bytes ({} slots of {}, {} read buffers of {}), the limit is {}: raise "
-                          "memory_limit, or lower batch_size, prefetch_factor or queue_depth",
-                          wanted, plan.slots, plan.slot_bytes, plan.read_buffers, plan.read_buffer_bytes,
-                          options.memory_limit_bytes));
 }
 
 }  // namespace
@@ -227,19 +200,19 @@ Delivered Loader::Impl::Take(StreamHandle stream) {
     const Delivered slot = delivery_->Take(stream, kPatience, error);
     if (error) throw Error(error, "copy", "", -1, "copying a batch to the device failed: " + error.message());
     if (!slot) continue;
-    next_batch_ = slot.batch() + 1;
+    next_batch_ = slot.batch + 1;
     return slot;
   }
 }
 
 void Loader::Impl::LogHandOver(const Delivered& slot) {
   BatchRecord record;
-  record.batch = slot.batch();
-  record.count = slot.count();
+  record.batch = slot.batch;
+  record.count = slot.count;
   record.stamps = delivery_->StampsOf(slot);
   record.returned_ns = now_();
   log_->HandOver(record);
-  last_handed_over_ = slot.batch();
+  last_handed_over_ = slot.batch;
 }
 
 std::optional<Batch> Loader::Impl::Next(StreamHandle stream) {
@@ -263,10 +236,10 @@ std::optional<Batch> Loader::Impl::Next(StreamHandle stream) {
   const Delivered slot = Take(stream);
   // A lease from here on, so that an exception gives the slot back.
   Batch batch(delivery_, source_, slot, recipe_.spec(), epoch_, position_, stream);
-  position_ += slot.count();
+  position_ += slot.count;
   --batches_left_;
   LogHandOver(slot);
-  JudgeErrors(slot.batch());
+  JudgeErrors(slot.batch);
   return batch;
 }
 

@@ -1,9 +1,9 @@
-// Every knob of a loader: unit, range, default and why; and the buffers that follow from them.
+// Every knob of a loader: unit, range, default and why.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <string_view>
 
 #include "augment/recipe.h"
 #include "decode/decoder.h"
@@ -36,7 +36,7 @@ struct LoaderOptions {
   int32_t batch_size = 64;             // samples, 1 to 65536
   bool drop_last = false;              // drop the last, smaller batch (and the ranks' uneven rest)
   Recipe recipe = TrainRecipe(224, ElementType::kUint8);
-  std::optional<ImageSize> fixed_size;  // what a recipe without a size of its own must give, in pixels
+  std::optional<ImageSize> fixed_size = {};  // what a recipe without a size of its own must give, in pixels
   DecodeMode decode = DecodeMode::kExact;
 
   // -- Order ----------------------------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ struct LoaderOptions {
   // -- Bad samples ----------------------------------------------------------------------------------------------------
   OnError on_error = OnError::kRaise;
   int64_t max_errors = -1;  // different bad samples before Next() throws all the same; -1: no limit
-  DecodeLimits limits;      // pixels a picture, EXIF orientation, strictness
+  DecodeLimits limits = {};    // pixels a picture, EXIF orientation, strictness
   int64_t max_file_bytes = int64_t{256} << 20;  // encoded bytes a sample: larger ones are errors, never allocated
 
   // -- Speed and memory -----------------------------------------------------------------------------------------------
@@ -70,21 +70,6 @@ int32_t UsableCpus();
 int32_t DefaultWorkers();
 // Bytes that may still be taken: what the machine has free, cut by the container's limit.
 int64_t AvailableMemoryBytes();
-
-// What is reserved at the start. Every number is a sum whose terms name the holders.
-struct BufferPlan {
-  uint32_t slots = 0;              // host slots
-  size_t slot_bytes = 0;
-  uint32_t device_slots = 0;       // 0 on the cpu
-  bool device_is_host = false;     // the simulated device's slots are host memory too
-  uint32_t read_buffers = 0;
-  size_t read_buffer_bytes = 0;    // a larger file gets a one-off buffer, counted in the report
-  size_t stall_log_bytes = 0;
-  size_t source_bytes = 0;         // names, sizes, labels
-  size_t host_bytes() const noexcept {
-    return (slots + (device_is_host ? device_slots : 0)) * slot_bytes + read_buffers * read_buffer_bytes + stall_log_bytes + source_bytes;
-  }
-};
 
 std::string_view OnErrorName(OnError) noexcept;
 std::string_view ReaderName(ReaderKind) noexcept;

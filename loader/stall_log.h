@@ -6,21 +6,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "loader/stall_totals.h"
 #include "transfer/slot.h"
 
 namespace stoker {
-
-#ifdef STOKER_NO_COUNTERS
-inline constexpr bool kCountersOn = false;  // only to measure what they cost
-#else
-inline constexpr bool kCountersOn = true;
-#endif
-
-// The stages that wall time is blamed on.
-enum class Stage : uint8_t { kIo, kDecode, kCopy, kConsumer, kRuntime, kOther };
-inline constexpr size_t kStages = 6;
-inline constexpr std::array<const char*, kStages> kStageNames = {"io", "decode", "copy", "consumer", "runtime", "other"};
-using StageTimes = std::array<int64_t, kStages>;  // nanoseconds, indexed by Stage
 
 // The step whose end let another one start: the constraint that was satisfied last.
 enum class Cause : uint8_t { kNone, kRead, kDecode, kCopy, kConsumer };
@@ -56,18 +45,6 @@ struct BatchRecord {
   int64_t requested_ns = 0;      // Next() was entered for it
   int64_t returned_ns = 0;       // Next() returned it
   int64_t consumer_end_ns = 0;   // the caller came back for the next one
-};
-
-// Sums over everything handed over so far. Differences of two snapshots are what a report is made of.
-struct StallTotals {
-  int64_t wall_ns = 0;       // from the first Next() to the latest fold
-  StageTimes blame_ns = {};  // along the critical path; sums to wall_ns
-  int64_t stall_ns = 0;      // the caller waited in Next()
-  int64_t read_ns = 0, decode_ns = 0, augment_ns = 0, copy_ns = 0, consumer_ns = 0;  // busy, summed over servers
-  int64_t samples = 0;
-  int64_t batches = 0;
-  uint64_t bytes = 0;
-  int64_t cached_reads = 0;
 };
 
 // Rings of records, in memory that is reserved at the start. Every half window the caller's thread walks back the

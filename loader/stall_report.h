@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "loader/options.h"
-#include "loader/stall_log.h"
+#include "loader/buffer_plan.h"
+#include "loader/stall_totals.h"
 
 namespace stoker {
 
