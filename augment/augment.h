@@ -26,9 +26,10 @@ class Augmenter {
   Augmenter(const Augmenter&) = delete;
   Augmenter& operator=(const Augmenter&) = delete;
 
-  // Writes spec.bytes() to `out`, every one of them. Pixels are within 1 of Pillow's resize of the crop (of the
-  // full-scale picture). Returns false where there is no memory for the tables.
-  // Requires: image.channels == spec.channels, out.size() == spec.bytes().
+  // Writes spec.bytes() to `out`, every one of them, each once. Where the region was decoded at full scale, the pixels
+  // before normalisation equal Pillow 13's crop and resize, and the rest is torchvision's arithmetic to the last bit.
+  // The same bytes on every CPU. Returns false where there is no memory for the tables (or they would exceed 1 GiB).
+  // Requires: image.channels == spec.channels, out.size() == spec.bytes(), a plan that MakePlan made for this spec.
   [[nodiscard]] bool Run(const ImageView& image, const SourceBox& box, const Plan& plan,
                          std::span<std::byte> out) noexcept;
 

@@ -129,8 +129,8 @@ PlanError Apply(const CenterCrop& op, Random, Composer& composer) {
 
 PlanError Apply(const RandomCrop& op, Random random, Composer& composer) {
   const ImageSize size = composer.size();
-  const int64_t free_x = int64_t{size.width} + 2 * op.padding - op.size.width;
-  const int64_t free_y = int64_t{size.height} + 2 * op.padding - op.size.height;
+  const int64_t free_x = size.width + int64_t{2} * op.padding - op.size.width;
+  const int64_t free_y = size.height + int64_t{2} * op.padding - op.size.height;
   if (free_x < 0 || free_y < 0) return PlanError::kTooSmall;
   const auto y = static_cast<int32_t>(random.Below(static_cast<uint32_t>(free_y) + 1));
   const auto x = static_cast<int32_t>(random.Below(static_cast<uint32_t>(free_x) + 1));

@@ -1,5 +1,7 @@
 #include "augment/resample_kernels.h"
 
+#include <algorithm>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "augment/resample_kernels.cc"
 #include <hwy/foreach_target.h>
@@ -11,7 +13,7 @@ namespace stoker::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
 
 // Vectors of unknown or no width: the scalar twin does the work.
-void ArrangeColumns(ColumnWeights&) {}
+void ArrangeColumnsVector(ColumnWeights&) {}
 void FilterColumnsVector(const ColumnWeights& weights, const SourceRows& rows, const FilteredRows& out) {
   FilterColumnsScalar(weights, rows, out);
 }
@@ -95,8 +97,7 @@ BlockLoads ShareOut(const ColumnWeights& w, size_t first_sample) {
   return loads;
 }
 
-// The pixel of each lane, so that its weights can be copied.
-void ArrangeColumns(ColumnWeights& w) {
+void ArrangeColumnsVector(ColumnWeights& w) {
   const size_t samples = static_cast<size_t>(w.width) * static_cast<size_t>(w.channels);
   w.vectors = (samples + 2 * kColumnLanes - 1) / (2 * kColumnLanes) * 2;
   const size_t blocks = w.vectors * kColumnBlocks;
@@ -150,49 +151,73 @@ HWY_INLINE hn::Vec<ColumnBytes> LoadBlocks(const uint8_t* row, const int32_t* of
 #endif
 }
 
-// One vector of samples of all rows.
-template <size_t kLoads, size_t kPairs>
-HWY_INLINE void FilterVector(const ColumnWeights& w, const SourceRows& rows, size_t vector,
-                             hn::Vec<ColumnLanes> (&out)[kRowsAtOnce]) {
-  const ColumnLanes d;
+// Adds one pair of taps of one row.
+template <size_t kLoads, class V16>
+HWY_INLINE void AddTaps(const uint8_t* row, const int32_t* offsets, const uint8_t* indices, V16 high, V16 low,
+                        Sums<ColumnLanes>& sums) {
   const ColumnBytes d_bytes;
-  const ColumnHalves d_halves;
-  const size_t pairs = kPairs != 0 ? kPairs : w.pairs;
-  const int32_t* offsets = &w.offsets[vector * kLoads * kColumnBlocks];
-  const uint8_t* indices = &w.indices[vector * kLoads * kColumnLanes * 4];
-  const uint32_t* lanes = &w.lanes[vector * pairs * 2 * kColumnLanes];
-  const ptrdiff_t step = ptrdiff_t{2} * w.channels;
-
-  Sums<ColumnLanes> sums[kRowsAtOnce] = {Sums(d), Sums(d), Sums(d), Sums(d)};
-  for (size_t pair = 0; pair < pairs; ++pair, lanes += 2 * kColumnLanes) {
-    const auto high = hn::BitCast(d_halves, hn::Load(hn::RebindToUnsigned<ColumnLanes>(), lanes));
-    const auto low = hn::BitCast(d_halves, hn::Load(hn::RebindToUnsigned<ColumnLanes>(), lanes + kColumnLanes));
-    for (size_t r = 0; r < kRowsAtOnce; ++r) {
-      const uint8_t* row = rows[r] + static_cast<ptrdiff_t>(pair) * step;
-      auto taps = hn::TableLookupBytesOr0(LoadBlocks(row, offsets), hn::Load(d_bytes, indices));
-      for (size_t load = 1; load < kLoads; ++load) {
-        taps = hn::Or(taps, hn::TableLookupBytesOr0(LoadBlocks(row, offsets + load * kColumnBlocks),
-                                                    hn::Load(d_bytes, indices + load * kColumnLanes * 4)));
-      }
-      sums[r].Add(d, hn::BitCast(d_halves, taps), high, low);
-    }
+  auto taps = hn::TableLookupBytesOr0(LoadBlocks(row, offsets), hn::Load(d_bytes, indices));
+  for (size_t load = 1; load < kLoads; ++load) {
+    taps = hn::Or(taps, hn::TableLookupBytesOr0(LoadBlocks(row, offsets + load * kColumnBlocks),
+                                                hn::Load(d_bytes, indices + load * kColumnLanes * 4)));
   }
-  for (size_t r = 0; r < kRowsAtOnce; ++r) out[r] = sums[r].Round();
+  sums.Add(ColumnLanes(), hn::BitCast(ColumnHalves(), taps), high, low);
+}
+
+// One vector of samples of each row. Written out row by row: in arrays and loops the sums would live in memory.
+struct FilteredVector {
+  hn::Vec<ColumnLanes> row0, row1, row2, row3;
+};
+
+template <size_t kLoads>
+HWY_INLINE FilteredVector FilterVector(const SourceRows& rows, const int32_t* offsets, const uint8_t* indices,
+                                       const uint32_t* lanes, size_t pairs, size_t step) {
+  const ColumnLanes d;
+  const hn::RebindToUnsigned<ColumnLanes> d_weights;
+  const ColumnHalves d_halves;
+  Sums sums0(d), sums1(d), sums2(d), sums3(d);
+  for (size_t pair = 0; pair < pairs; ++pair, lanes += 2 * kColumnLanes) {
+    const auto high = hn::BitCast(d_halves, hn::Load(d_weights, lanes));
+    const auto low = hn::BitCast(d_halves, hn::Load(d_weights, lanes + kColumnLanes));
+    AddTaps<kLoads>(rows[0] + pair * step, offsets, indices, high, low, sums0);
+    AddTaps<kLoads>(rows[1] + pair * step, offsets, indices, high, low, sums1);
+    AddTaps<kLoads>(rows[2] + pair * step, offsets, indices, high, low, sums2);
+    AddTaps<kLoads>(rows[3] + pair * step, offsets, indices, high, low, sums3);
+  }
+  return {sums0.Round(), sums1.Round(), sums2.Round(), sums3.Round()};
+}
+
+HWY_INLINE void StoreTwo(hn::Vec<ColumnLanes> even, hn::Vec<ColumnLanes> odd, uint8_t* out) {
+  const hn::Half<ColumnBytes> d_out;
+  hn::StoreU(hn::DemoteTo(d_out, hn::ReorderDemote2To(ColumnHalves(), even, odd)), d_out, out);
 }
 
 template <size_t kLoads, size_t kPairs>
 void FilterColumnsT(const ColumnWeights& w, const SourceRows& rows, const FilteredRows& out) {
-  const ColumnHalves d_halves;
-  const hn::Half<ColumnBytes> d_out;
-  for (size_t vector = 0; vector < w.vectors; vector += 2) {
-    hn::Vec<ColumnLanes> even[kRowsAtOnce];
-    hn::Vec<ColumnLanes> odd[kRowsAtOnce];
-    FilterVector<kLoads, kPairs>(w, rows, vector, even);
-    FilterVector<kLoads, kPairs>(w, rows, vector + 1, odd);
-    for (size_t r = 0; r < kRowsAtOnce; ++r) {
-      const auto both = hn::ReorderDemote2To(d_halves, even[r], odd[r]);
-      hn::StoreU(hn::DemoteTo(d_out, both), d_out, out[r] + vector * kColumnLanes);
-    }
+  static_assert(kRowsAtOnce == 4);
+  constexpr size_t kOffsets = kLoads * kColumnBlocks;
+  constexpr size_t kIndices = kLoads * kColumnLanes * 4;
+  // Copies, because for all the compiler knows the bytes that are written may lie in `w`.
+  const SourceRows from = rows;
+  const FilteredRows to = out;
+  const size_t pairs = kPairs != 0 ? kPairs : w.pairs;
+  const size_t weights = pairs * 2 * kColumnLanes;
+  const size_t step = 2 * static_cast<size_t>(w.channels);
+  const size_t bytes = w.vectors * kColumnLanes;
+  const int32_t* offsets = w.offsets.data();
+  const uint8_t* indices = w.indices.data();
+  const uint32_t* lanes = w.lanes.data();
+  for (size_t at = 0; at < bytes; at += 2 * kColumnLanes) {
+    const FilteredVector even = FilterVector<kLoads>(from, offsets, indices, lanes, pairs, step);
+    const FilteredVector odd =
+        FilterVector<kLoads>(from, offsets + kOffsets, indices + kIndices, lanes + weights, pairs, step);
+    StoreTwo(even.row0, odd.row0, to[0] + at);
+    StoreTwo(even.row1, odd.row1, to[1] + at);
+    StoreTwo(even.row2, odd.row2, to[2] + at);
+    StoreTwo(even.row3, odd.row3, to[3] + at);
+    offsets += 2 * kOffsets;
+    indices += 2 * kIndices;
+    lanes += 2 * weights;
   }
 }
 
@@ -241,55 +266,15 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-#include <algorithm>
 #include <cassert>
 
 namespace stoker {
 
-HWY_EXPORT(ArrangeColumns);
+HWY_EXPORT(ArrangeColumnsVector);
 HWY_EXPORT(FilterColumnsVector);
 HWY_EXPORT(FilterRowsVector);
 
-void ColumnWeights::Build(const ResampleAxis& axis, int32_t begin, int32_t count, int32_t origin, int32_t source_width,
-                          int32_t source_channels) {
-  channels = source_channels;
-  width = count;
-  const auto outputs = static_cast<size_t>(count);
-  first.Reserve(outputs);
-  counts_.Reserve(outputs);
-  int32_t most = 1;
-  for (int32_t i = 0; i < count; ++i) {
-    const TapRange taps = axis.Taps(begin + i);
-    first[static_cast<size_t>(i)] = taps.first;
-    counts_[static_cast<size_t>(i)] = taps.count;
-    most = std::max(most, taps.count);
-  }
-  pairs = (static_cast<size_t>(most) + 1) / 2;
-  const auto padded = static_cast<int32_t>(2 * pairs);
-  source_begin = source_width;
-  source_end = 0;
-  fixed_.Reserve(static_cast<size_t>(most));
-  weights.Reserve(outputs * pairs);
-  for (size_t i = 0; i < outputs; ++i) {
-    const TapRange taps{first[i], counts_[i]};
-    const auto fixed = std::span(fixed_.data(), static_cast<size_t>(taps.count));
-    axis.Weights(begin + static_cast<int32_t>(i), taps, fixed, values_);
-    // Moved left where the zeros that pad it would lie behind the row's end.
-    const int32_t at = taps.first + origin;
-    assert(at >= 0 && at + taps.count <= source_width);
-    const int32_t leading = std::clamp(at + padded - source_width, 0, std::min(at, padded - taps.count));
-    first[i] = at - leading;
-    Split(fixed, leading, {&weights[i * pairs], pairs});
-    source_begin = std::min(source_begin, first[i]);
-    source_end = std::max(source_end, std::min(first[i] + padded, source_width));
-  }
-  HWY_DYNAMIC_DISPATCH(ArrangeColumns)(*this);
-}
-
-size_t ColumnWeights::bytes() const {
-  return first.bytes() + weights.bytes() + offsets.bytes() + indices.bytes() + lanes.bytes() + counts_.bytes() +
-         fixed_.bytes() + values_.bytes();
-}
+void ArrangeColumns(ColumnWeights& weights) { HWY_DYNAMIC_DISPATCH(ArrangeColumnsVector)(weights); }
 
 void FilterColumns(const ColumnWeights& weights, const SourceRows& rows, const FilteredRows& out) {
   HWY_DYNAMIC_DISPATCH(FilterColumnsVector)(weights, rows, out);

@@ -18,7 +18,7 @@ std::string_view ElementName(ElementType) noexcept;  // "uint8", "float16", "bfl
 std::string_view LayoutName(Layout) noexcept;        // "nchw", "nhwc"
 
 // Everything a worker must know to write one sample. Values: uint8 keeps 0..255; the float types hold
-// (v / 255 - mean[c]) / std[c], torchvision's ToTensor and Normalize.
+// (v / 255 - mean[c]) / std[c], each operation rounded to float32 as torchvision's ToTensor and Normalize round.
 struct SampleSpec {
   ImageSize size;
   int32_t channels = 3;

@@ -8,18 +8,18 @@
 namespace stoker {
 
 enum class LoadError {
-  kChangedSize = 1,   // the file is not as long as when the source was made
-  kReadTimedOut,      // the read did not come back within the deadline
-  kFileTooLarge,      // more encoded bytes than max_file_bytes
-  kNoMemory,          // no memory for a one-off buffer
-  kTooSmallForCrop,   // the recipe's crop is larger than the picture
-  kWrongSize,         // the recipe gives this picture another size than the batch has
-  kTooManyErrors,     // more bad samples than max_errors
-  kNoGoodSample,      // every sample of the shard is bad
-  kAllSlotsHeld,      // the caller keeps every batch
-  kForked,            // used in a process forked after the loader had started
-  kStopped,           // the pipeline has already failed
-  kCancelled,         // Cancel was called
+  kChangedSize = 1,  // the file is not as long as when the source was made
+  kReadTimedOut,     // the read did not come back within the deadline
+  kFileTooLarge,     // more encoded bytes than max_file_bytes
+  kNoMemory,         // no memory for a one-off buffer
+  kTooSmallForCrop,  // the recipe's crop is larger than the picture
+  kWrongSize,        // the recipe gives this picture another size than the batch has
+  kTooManyErrors,    // more bad samples than max_errors
+  kNoGoodSample,     // every sample of the shard is bad
+  kAllSlotsHeld,     // the caller keeps every batch
+  kForked,           // used in a process forked after the loader had started
+  kStopped,          // the pipeline has already failed
+  kCancelled,        // Cancel was called
 };
 
 const std::error_category& load_category() noexcept;
@@ -29,13 +29,20 @@ std::error_code make_error_code(LoadError) noexcept;
 class Error : public std::system_error {
  public:
   Error(std::error_code code, std::string stage, std::string sample, int64_t offset_bytes, const std::string& message)
-      : std::system_error(code, message), stage_(std::move(stage)), sample_(std::move(sample)), offset_(offset_bytes) {}
+      : std::system_error(code),
+        message_(message),
+        stage_(std::move(stage)),
+        sample_(std::move(sample)),
+        offset_(offset_bytes) {}
+
+  const char* what() const noexcept override { return message_.c_str(); }
 
   const std::string& stage() const noexcept { return stage_; }    // "scan", "read", "decode", "copy", "next"
   const std::string& sample() const noexcept { return sample_; }  // its name, empty where no sample is to blame
   int64_t offset_bytes() const noexcept { return offset_; }       // in the encoded data, -1 where unknown
 
  private:
+  std::string message_;  // std::system_error would add the words of the code, which are in it already
   std::string stage_;
   std::string sample_;
   int64_t offset_;

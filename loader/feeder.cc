@@ -251,13 +251,14 @@ void Feeder::Arrived(SampleJob job, bool cached) {
   const int64_t sequence = job.sequence;
   if (kCountersOn) {
     SampleRecord& record = parts_.log.sample(sequence);
-    record.arrive_ns = parts_.now();
+    const int64_t now = parts_.now();
+    if (job.attempt == 0) record.arrive_ns = now;
     record.bytes += job.encoded_bytes;
     record.cached = cached;
-    if (cached) feeder_busy_ = {record.arrive_ns, sequence, Cause::kRead};
-    if (reader_full_) room_ = {record.arrive_ns, sequence, Cause::kRead};
+    if (cached) feeder_busy_ = {now, sequence, Cause::kRead};
+    if (reader_full_) room_ = {now, sequence, Cause::kRead};
     reader_full_ = false;
-    if (job.error) {  // never decoded: the decode takes no time
+    if (job.error && job.attempt == 0) {  // never decoded: the decode takes no time
       record.start_ns = record.decoded_ns = record.end_ns = record.arrive_ns;
       record.before_decode = {record.arrive_ns, sequence, Cause::kRead};
     }

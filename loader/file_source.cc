@@ -11,7 +11,7 @@ namespace stoker {
 namespace {
 
 // torchvision's list and the other names that JPEGs and TIFFs go by.
-constexpr std::array<std::string_view, 12> kExtensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp", ".pgm",
+constexpr std::array<std::string_view, 12> kExtensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",  ".pgm",
                                                           ".tif", ".tiff", ".webp", ".jpe", ".jfif", ".dib"};
 // The share of files that a read buffer is made for; larger ones get a buffer of their own.
 constexpr double kTypicalQuantile = 0.99;
@@ -101,7 +101,7 @@ bool FileSource::Path(uint32_t file, char* path, size_t capacity) const noexcept
   if (folder.size() + 1 + name_bytes + 1 > capacity) return false;
   std::memcpy(path, folder.data(), folder.size());
   size_t end = folder.size();
-  if (!folder.empty()) path[end++] = '/';
+  if (!folder.empty() && folder.back() != '/') path[end++] = '/';
   std::memcpy(path + end, name, name_bytes + 1);
   return true;
 }
@@ -111,7 +111,8 @@ std::string FileSource::Name(uint64_t id) const {
   if (folder.starts_with(root_)) folder.remove_prefix(root_.size());
   if (folder.starts_with('/') && !root_.empty()) folder.remove_prefix(1);
   const std::string name = NameOf(id);
-  return ValidUtf8(folder.empty() ? name : std::string(folder) + "/" + name);
+  return ValidUtf8(folder.empty() || folder.ends_with('/') ? std::string(folder) + name
+                                                           : std::string(folder) + "/" + name);
 }
 
 size_t FileSource::memory_bytes() const noexcept {

@@ -67,7 +67,7 @@ struct ScanSummary {
   bool flat = false;            // pictures lie in the folder itself: everything has label 0
   uint64_t ignored_files = 0;   // not a picture by their extension, or pictures beside class folders
   uint64_t hidden = 0;          // files and folders whose name begins with a dot
-  uint64_t repeated_links = 0;  // links to folders that were scanned already
+  uint64_t repeated_links = 0;  // links to folders of the same class that were scanned already
   std::vector<std::string> empty_classes;
 };
 
@@ -77,14 +77,15 @@ struct ScanOptions {
 };
 
 // Scans `folder`. Class names in byte order give the labels (the same on every file system); any depth below a class.
-// Links to files are followed, links to folders once; a link back to a folder that it lies in is an error.
+// Links to files are followed; a folder that several links of a class lead to is scanned once, and a link back to a
+// folder that it lies in is an error.
 // Blocks on the disk; takes sizes in parallel. Throws Error naming the folder, what was found and what is expected.
 std::unique_ptr<FileSource> OpenFolder(const std::string& folder, const ScanOptions& options = {},
                                        ScanSummary* summary = nullptr);
 
 // Reads `path label` lines: the last field is the label, a number or a class name; paths may hold spaces and are
-// relative to the list's folder. CRLF, a byte order mark and blank lines are fine. Names become labels in byte order, or by
-// `classes`. Throws Error with the line number.
+// relative to the list's folder. CRLF, a byte order mark and blank lines are fine. Names become labels in byte order,
+// or by `classes`. Throws Error with the line number.
 std::unique_ptr<FileSource> OpenList(const std::string& list, const ScanOptions& options = {});
 
 // Reads one class name a line. Throws Error.

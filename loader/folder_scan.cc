@@ -13,7 +13,6 @@
 
 #include "loader/error.h"
 #include "loader/file_source.h"
-#include "transfer/mutex.h"
 
 namespace stoker {
 namespace {
@@ -70,99 +69,121 @@ class OpenedFolder {
 
   const dirent* Next() { return readdir(stream_); }
   int descriptor() const { return dirfd(stream_); }
+  FolderId id() const {
+    struct stat status = {};
+    fstat(descriptor(), &status);
+    return {status.st_dev, status.st_ino};
+  }
+  bool IsLink(const char* name) const {
+    struct stat status = {};
+    return fstatat(descriptor(), name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
+  }
 
  private:
   DIR* stream_;
 };
 
-// Walks the folders below a class. Each class has its own scanner, so classes are scanned in parallel; only the set of
-// folders reached through links is shared.
+// Walks the folders below one class: the real ones first, then what links lead to, each folder once. In byte order, so
+// that the same tree gives the same samples on every file system.
 class ClassScanner {
  public:
-  ClassScanner(ScannedClass& result, Mutex& mutex, std::set<FolderId>& linked)
-      : result_(result), mutex_(mutex), linked_(linked) {}
+  explicit ClassScanner(ScannedClass& result) : result_(result) {}
 
   void Scan(const std::string& path, bool subfolders) {
-    struct stat status = {};
-    if (stat(path.c_str(), &status) != 0) throw ScanError(errno, path, "cannot read folder " + ValidUtf8(path));
-    ancestors_.push_back({status.st_dev, status.st_ino});
+    links_.push_back({path, {}});
+    for (size_t i = 0; i < links_.size(); ++i) {
+      ancestors_ = links_[i].ancestors;
+      ScanFolder(std::string(links_[i].path), subfolders);
+    }
+  }
+
+ private:
+  // A folder to be scanned later, and the folders that it was reached through.
+  struct Link {
+    std::string path;
+    std::vector<FolderId> ancestors;
+  };
+
+  void ScanFolder(const std::string& path, bool subfolders) {
     ScannedFolder scanned;
     scanned.path = path;
-    std::vector<std::string> below;
+    std::vector<std::string> below, links;
     {
       OpenedFolder folder(path);
-      while (const dirent* entry = folder.Next()) Add(folder.descriptor(), *entry, subfolders, scanned, below);
+      if (!visited_.insert(folder.id()).second) {
+        ++result_.summary.repeated_links;
+        return;
+      }
+      ancestors_.push_back(folder.id());
+      while (const dirent* entry = folder.Next()) {
+        struct stat status = {};
+        const bool readable = fstatat(folder.descriptor(), entry->d_name, &status, 0) == 0;
+        if (!readable || !S_ISDIR(status.st_mode) || entry->d_name[0] == '.') {
+          AddFile(*entry, readable ? &status : nullptr, scanned);
+        } else if (subfolders) {
+          CheckLoop(path, entry->d_name, status);
+          (folder.IsLink(entry->d_name) ? links : below).emplace_back(entry->d_name);
+        }
+      }
     }
     std::sort(scanned.entries.begin(), scanned.entries.end(),
               [&](const auto& a, const auto& b) { return scanned.NameOf(a) < scanned.NameOf(b); });
     if (!scanned.entries.empty()) result_.folders.push_back(std::move(scanned));
-    for (const std::string& name : below) Scan(path + "/" + name, true);
+    std::sort(below.begin(), below.end());
+    std::sort(links.begin(), links.end());
+    for (const std::string& name : links) links_.push_back({path + "/" + name, ancestors_});
+    for (const std::string& name : below) ScanFolder(path + "/" + name, true);
     ancestors_.pop_back();
   }
 
- private:
-  void Add(int folder, const dirent& entry, bool subfolders, ScannedFolder& scanned, std::vector<std::string>& below) {
+  // `status` is null where the entry cannot be looked at.
+  void AddFile(const dirent& entry, const struct stat* status, ScannedFolder& scanned) {
     const std::string_view name = entry.d_name;
     if (name == "." || name == "..") return;
     if (name.starts_with('.')) {
       ++result_.summary.hidden;
       return;
     }
-    struct stat status = {};
-    const bool readable = fstatat(folder, entry.d_name, &status, 0) == 0;
-    if (readable && S_ISDIR(status.st_mode)) {
-      if (subfolders && MayEnter(entry, status, scanned.path)) below.emplace_back(name);
-      return;
-    }
     // A link to nothing still counts by its name: reading it will say what is wrong with it.
-    if (!IsPictureName(name) || (readable && !S_ISREG(status.st_mode))) {
+    if (!IsPictureName(name) || (status != nullptr && !S_ISREG(status->st_mode))) {
       ++result_.summary.ignored_files;
       return;
     }
-    scanned.entries.push_back({static_cast<uint32_t>(scanned.names.size()),
-                               readable ? static_cast<uint64_t>(status.st_size) : 0});
+    scanned.entries.push_back(
+        {static_cast<uint32_t>(scanned.names.size()), status != nullptr ? static_cast<uint64_t>(status->st_size) : 0});
     scanned.names.insert(scanned.names.end(), name.begin(), name.end());
     scanned.names.push_back('\0');
   }
 
-  bool MayEnter(const dirent& entry, const struct stat& status, const std::string& path) {
+  void CheckLoop(const std::string& path, const char* name, const struct stat& status) const {
     const FolderId id = {status.st_dev, status.st_ino};
-    if (std::find(ancestors_.begin(), ancestors_.end(), id) != ancestors_.end()) {
-      const std::string link = path + "/" + entry.d_name;
-      throw ScanError(ELOOP, link, fmt::format("the link {} leads back to a folder that it lies in: remove it", ValidUtf8(link)));
-    }
-    struct stat own = {};
-    const bool link = lstat((path + "/" + entry.d_name).c_str(), &own) == 0 && S_ISLNK(own.st_mode);
-    if (!link) return true;
-    MutexLock lock(mutex_);
-    if (linked_.insert(id).second) return true;
-    ++result_.summary.repeated_links;
-    return false;
+    if (std::find(ancestors_.begin(), ancestors_.end(), id) == ancestors_.end()) return;
+    const std::string link = ValidUtf8(path + "/" + name);
+    throw ScanError(ELOOP, link, fmt::format("the link {} leads back to a folder that it lies in: remove it", link));
   }
 
   ScannedClass& result_;
-  Mutex& mutex_;
-  std::set<FolderId>& linked_;
+  std::set<FolderId> visited_;
   std::vector<FolderId> ancestors_;
+  std::vector<Link> links_;
 };
 
-void ScanClass(const std::string& root, ScannedClass& result, Mutex& mutex, std::set<FolderId>& linked) {
+void ScanClass(const std::string& root, ScannedClass& result) {
   try {
-    ClassScanner(result, mutex, linked).Scan(root + "/" + result.name, true);
+    ClassScanner(result).Scan(root + "/" + result.name, true);
   } catch (const Error& error) {
     result.error = std::make_unique<Error>(error);
   }
   std::sort(result.folders.begin(), result.folders.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
 }
 
+// Each class is one thread's, so what a class holds does not depend on the others.
 void ScanClasses(const std::string& root, std::vector<ScannedClass>& classes) {
-  Mutex mutex;
-  std::set<FolderId> linked;
   std::atomic<size_t> next{0};  // hands out classes; orders nothing, the join does
   const auto work = [&] {
     for (size_t i = next.fetch_add(1, std::memory_order_relaxed); i < classes.size();
          i = next.fetch_add(1, std::memory_order_relaxed)) {
-      ScanClass(root, classes[i], mutex, linked);
+      ScanClass(root, classes[i]);
     }
   };
   std::vector<std::thread> threads;
@@ -179,18 +200,21 @@ std::string Listed(const std::vector<std::string>& names) {
 }
 
 constexpr const char* kExpected =
-    "expected FOLDER/CLASS/.../PICTURE (one sub-folder a class) or pictures in FOLDER itself; pictures end in .jpg .jpeg "
+    "expected FOLDER/CLASS/.../PICTURE (one sub-folder a class) or pictures in FOLDER itself; pictures end in .jpg "
+    ".jpeg "
     ".png .webp .bmp .tif .tiff (and .jpe .jfif .dib .ppm .pgm)";
 
 void CheckRoot(const std::string& root) {
   struct stat status = {};
   if (stat(root.c_str(), &status) != 0) {
     const int error = errno;
-    throw ScanError(error, root, fmt::format("cannot open {}: {}; {}", ValidUtf8(root), std::strerror(error), kExpected));
+    throw ScanError(error, root,
+                    fmt::format("cannot open {}: {}; {}", ValidUtf8(root), std::strerror(error), kExpected));
   }
   if (S_ISDIR(status.st_mode)) return;
-  throw ScanError(ENOTDIR, root,
-                  fmt::format("{} is a file, not a folder: {}; for a list of files use --list", ValidUtf8(root), kExpected));
+  throw ScanError(
+      ENOTDIR, root,
+      fmt::format("{} is a file, not a folder: {}; for a list of files use --list", ValidUtf8(root), kExpected));
 }
 
 // The names of the class folders in byte order, and in `here` the pictures of the root itself.
@@ -205,9 +229,7 @@ std::vector<ScannedClass> FindClasses(const std::string& root, ScannedClass& her
     classes.back().name = entry->d_name;
   }
   std::sort(classes.begin(), classes.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  Mutex mutex;
-  std::set<FolderId> linked;
-  ClassScanner(here, mutex, linked).Scan(root, false);
+  ClassScanner(here).Scan(root, false);
   return classes;
 }
 
@@ -217,8 +239,8 @@ ClassNames NameClasses(const std::vector<ScannedClass>& classes, const ScanOptio
   std::vector<std::string> unknown;
   for (const ScannedClass& one : classes) {
     if (one.files() == 0) summary.empty_classes.push_back(one.name);
-    const bool known = !options.classes || std::find(options.classes->begin(), options.classes->end(), one.name) !=
-                                               options.classes->end();
+    const bool known = !options.classes ||
+                       std::find(options.classes->begin(), options.classes->end(), one.name) != options.classes->end();
     if (!known) unknown.push_back(one.name);
     names.push_back(one.name);
   }
@@ -285,8 +307,8 @@ std::unique_ptr<FileSource> OpenFolder(const std::string& folder, const ScanOpti
   }
   if (files == 0 && !options.allow_empty) {
     throw ScanError(ENOENT, root,
-                    fmt::format("no picture found in {} ({} folders, {} other files): {}", ValidUtf8(root), classes.size(),
-                                found.ignored_files, kExpected));
+                    fmt::format("no picture found in {} ({} folders, {} other files): {}", ValidUtf8(root),
+                                classes.size(), found.ignored_files, kExpected));
   }
   ClassNames names = found.flat ? ClassNames() : NameClasses(classes, options, found);
   if (summary != nullptr) *summary = found;

@@ -67,18 +67,28 @@ bool ParseLabel(const std::string& text, int32_t& label) {
   return error == std::errc() && end == text.data() + text.size() && label >= 0;
 }
 
+// A number, if perhaps not one that can be a label.
+bool LooksNumeric(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 // Labels are numbers everywhere or class names everywhere.
 ClassNames NamesIn(const std::string& list, const std::vector<ListedFile>& files, const ScanOptions& options) {
   if (options.classes) return *options.classes;
   int32_t label = 0;
   const auto numeric = [&](const ListedFile& file) { return ParseLabel(file.label, label); };
   if (std::all_of(files.begin(), files.end(), numeric)) return {};
+  for (const ListedFile& file : files) {
+    if (!LooksNumeric(file.label) || numeric(file)) continue;
+    throw ListError(
+        list, file.line,
+        fmt::format("label \"{}\" is not a class index (0 to {})", file.label, std::numeric_limits<int32_t>::max()));
+  }
   const auto number = std::find_if(files.begin(), files.end(), numeric);
   if (number != files.end()) {
     throw ListError(list, number->line,
-                    fmt::format("label \"{}\" is a number, others are class names (or numbers that are negative or too "
-                                "large): use one kind",
-                                number->label));
+                    fmt::format("label \"{}\" is a number, others are class names: use one kind", number->label));
   }
   ClassNames names;
   for (const ListedFile& file : files) names.push_back(file.label);
@@ -116,8 +126,7 @@ std::unique_ptr<FileSource> OpenList(const std::string& list, const ScanOptions&
   const std::vector<ListedFile> files = ReadLines(list);
   if (files.empty() && !options.allow_empty) throw ListError(list, 1, "the list names no file");
   const ClassNames names = NamesIn(list, files, options);
-  const size_t slash = list.rfind('/');
-  const std::string base = slash == std::string::npos ? "" : list.substr(0, slash);
+  const std::string base = list.substr(0, list.rfind('/') + 1);
 
   LabelByName labels;
   for (const std::string& name : names) labels.emplace(name, static_cast<int32_t>(labels.size()));
@@ -125,10 +134,9 @@ std::unique_ptr<FileSource> OpenList(const std::string& list, const ScanOptions&
   FileSource::Builder builder;
   std::map<std::string, uint32_t> folders;
   for (const ListedFile& file : files) {
-    const bool absolute = file.path.starts_with('/');
-    const std::string path = absolute || base.empty() ? file.path : base + "/" + file.path;
+    const std::string path = file.path.starts_with('/') ? file.path : base + file.path;
     const size_t end = path.rfind('/');
-    const std::string folder = end == std::string::npos ? "." : path.substr(0, end);
+    const std::string folder = end == 0 ? "/" : path.substr(0, end == std::string::npos ? 0 : end);
     auto place = folders.find(folder);
     if (place == folders.end()) place = folders.emplace(folder, builder.AddFolder(folder)).first;
     struct stat status = {};

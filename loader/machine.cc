@@ -15,6 +15,8 @@ namespace stoker {
 namespace {
 
 constexpr int64_t kBytesPerKb = 1024;
+// cgroup v1 has no word for "no limit": it shows the largest number of whole pages.
+constexpr int64_t kNoLimitV1 = int64_t{1} << 62;
 
 // The first line of a small file of the kernel's; empty where there is none.
 std::string FirstLine(const std::string& path) {
@@ -73,12 +75,15 @@ CgroupLimits ReadCgroupLimits(const std::string& root, const std::string& own_pa
     const int64_t limit = ReadNumber(folder + "/memory.max");
     const int64_t used = ReadNumber(folder + "/memory.current");
     Tighten(limits, QuotaOf(FirstLine(folder + "/cpu.max")), limit > 0 ? std::max<int64_t>(limit - used, 1) : 0);
-    if (path.empty() || path == "/") break;
+    if (path.empty() || path == "/" || path.rfind('/') == std::string::npos) break;
   }
   // cgroup v1 keeps one tree a controller; inside a container its own limits lie at the root.
   const auto quota = static_cast<double>(ReadNumber(root + "/cpu/cpu.cfs_quota_us"));
   const auto period = static_cast<double>(ReadNumber(root + "/cpu/cpu.cfs_period_us"));
-  Tighten(limits, quota > 0 && period > 0 ? quota / period : 0, 0);
+  const int64_t limit = ReadNumber(root + "/memory/memory.limit_in_bytes");
+  const int64_t used = ReadNumber(root + "/memory/memory.usage_in_bytes");
+  Tighten(limits, quota > 0 && period > 0 ? quota / period : 0,
+          limit > 0 && limit < kNoLimitV1 ? std::max<int64_t>(limit - used, 1) : 0);
   return limits;
 }
 

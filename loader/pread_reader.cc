@@ -48,6 +48,11 @@ struct Shared {
   bool stop GUARDED_BY(mutex) = false;
 };
 
+bool Stopped(Shared& shared) {
+  MutexLock lock(shared.mutex);
+  return shared.stop;
+}
+
 // Reads until the extent (and the byte that shows growth) is there or the file ends.
 std::error_code ReadExtent(const Source& source, const Extent& extent, std::span<uint8_t> to, Diagnosis& diagnosis) {
   char path[PATH_MAX];
@@ -57,7 +62,8 @@ std::error_code ReadExtent(const Source& source, const Extent& extent, std::span
   std::error_code error;
   uint64_t got = 0;
   while (got < BytesToAsk(extent)) {
-    const ssize_t n = pread(file, to.data() + got, BytesToAsk(extent) - got, static_cast<off_t>(extent.offset_bytes + got));
+    const ssize_t n =
+        pread(file, to.data() + got, BytesToAsk(extent) - got, static_cast<off_t>(extent.offset_bytes + got));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) error = LastError();
     if (n <= 0) break;
@@ -85,13 +91,15 @@ void ReadRequests(const std::shared_ptr<Shared>& shared) {
     std::error_code error;
     Diagnosis diagnosis;
     uint64_t landed = 0;
-    for (uint32_t i = 0; i < extents.size() && !error; ++i) {
+    for (uint32_t i = 0; i < extents.size() && !error && !Stopped(*shared); ++i) {
       error = ReadExtent(shared->source, extents[i], memory.subspan(landed), diagnosis);
       landed += extents[i].bytes;
     }
 
     shared->mutex.Lock();
     --shared->running;
+    shared->finished.NotifyAll();
+    if (shared->stop) break;  // nobody waits for it any more, and what the job refers to may be gone
     if (request.lost) {
       request.job.encoded.Release();
       request.active = request.lost = false;
@@ -101,7 +109,6 @@ void ReadRequests(const std::shared_ptr<Shared>& shared) {
       request.job.encoded_bytes = landed;
       request.done = true;
     }
-    shared->finished.NotifyAll();
   }
   shared->mutex.Unlock();
 }
@@ -130,8 +137,11 @@ class PreadReader final : public Reader {
     for (std::thread& thread : threads_) stuck ? thread.detach() : thread.join();
     if (!stuck) return;
     if (options_.abandoned != nullptr) *options_.abandoned = true;
-    // A detached thread may yet touch its request: the shared state is never freed.
-    new std::shared_ptr<Shared>(shared_);
+    // The requests hold buffers that may yet be written: they are kept for ever.
+    static Mutex mutex;
+    static std::vector<std::shared_ptr<Shared>>& abandoned = *new std::vector<std::shared_ptr<Shared>>();
+    MutexLock lock(mutex);
+    abandoned.push_back(shared_);
   }
 
   std::string_view name() const noexcept override { return "pread"; }

@@ -20,6 +20,7 @@ ReadBuffers::ReadBuffers(uint32_t buffers, size_t buffer_bytes, size_t spare_byt
 ReadBuffers::~ReadBuffers() = default;
 
 ReadBuffers::Outcome ReadBuffers::TryLease(size_t bytes, Lease& lease) {
+  lease.Release();
   MutexLock lock(mutex_);
   if (free_.empty()) return Outcome::kNoneFree;
   const bool oversized = bytes > buffer_bytes_;
@@ -32,12 +33,11 @@ ReadBuffers::Outcome ReadBuffers::TryLease(size_t bytes, Lease& lease) {
     oversized_bytes_ += bytes;
     oversized_bytes_peak_ = std::max(oversized_bytes_peak_, oversized_bytes_);
   }
-  lease.Release();
   lease.owner_ = this;
   lease.buffer_ = free_.back();
-  lease.memory_ = oversized
-                      ? std::span(buffer.oversized.get(), bytes)
-                      : std::span(reinterpret_cast<uint8_t*>(arena_.data()) + lease.buffer_ * buffer_bytes_, buffer_bytes_);
+  lease.memory_ =
+      oversized ? std::span(buffer.oversized.get(), bytes)
+                : std::span(reinterpret_cast<uint8_t*>(arena_.data()) + lease.buffer_ * buffer_bytes_, buffer_bytes_);
   free_.pop_back();
   return Outcome::kLeased;
 }
@@ -80,6 +80,7 @@ int64_t ReadBuffers::Lease::freed_ns() const noexcept { return owner_->buffers_[
 int64_t ReadBuffers::Lease::freed_by() const noexcept { return owner_->buffers_[buffer_].freed_by; }
 
 void ReadBuffers::Lease::ReleaseBy(int64_t sample) noexcept {
+  memory_ = {};
   if (ReadBuffers* owner = std::exchange(owner_, nullptr)) owner->Return(buffer_, sample);
 }
 

@@ -25,12 +25,12 @@ class ReadBuffers {
    public:
     Lease() = default;
     Lease(Lease&& other) noexcept
-        : owner_(std::exchange(other.owner_, nullptr)), buffer_(other.buffer_), memory_(other.memory_) {}
+        : owner_(std::exchange(other.owner_, nullptr)), buffer_(other.buffer_), memory_(std::exchange(other.memory_, {})) {}
     Lease& operator=(Lease&& other) noexcept {
       Release();
       owner_ = std::exchange(other.owner_, nullptr);
       buffer_ = other.buffer_;
-      memory_ = other.memory_;
+      memory_ = std::exchange(other.memory_, {});
       return *this;
     }
     ~Lease() { Release(); }
@@ -57,7 +57,7 @@ class ReadBuffers {
   ~ReadBuffers();
 
   enum class Outcome : uint8_t { kLeased, kNoneFree, kNoMemory };
-  // A buffer of at least `bytes`. Does not block.
+  // A buffer of at least `bytes` in place of what the lease held. Does not block.
   Outcome TryLease(size_t bytes, Lease& lease) EXCLUDES(mutex_);
 
   // Bytes of oversized leases now, and the most there ever were.

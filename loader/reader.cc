@@ -32,7 +32,7 @@ namespace {
 // Opens only what needs no disk to resolve; -1 otherwise.
 int OpenCached(const char* path) {
   open_how how = {};
-  how.flags = O_RDONLY | O_CLOEXEC;
+  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // a pipe by a picture's name must not stop the feeder
   how.resolve = RESOLVE_CACHED;
   return static_cast<int>(syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how));
 }

@@ -59,7 +59,9 @@ void SampleTask::Process(Worker& worker, SampleJob& job, SampleRecord* record) n
 void SampleTask::Run(uint32_t number, SampleJob job) noexcept {
   Worker& worker = *workers_[number];
   SampleRecord* record = kCountersOn ? &log_.sample(job.sequence) : nullptr;
-  if (record != nullptr) {
+  // A replacement goes on with the record of the sample whose place it takes, so that times never run backwards on the
+  // path: what the first attempt freed was freed after the recorded start.
+  if (record != nullptr && job.attempt == 0) {
     record->start_ns = record->decoded_ns = now_();
     record->before_decode = {record->arrive_ns, job.sequence, Cause::kRead};
     record->before_decode.Consider(worker.last);

@@ -115,7 +115,9 @@ void StallLog::Fold(int64_t now_ns) noexcept {
   }
   int64_t start_ns = 0;
   Predecessor before;
-  while (at > folded_ns_ && Find(node, start_ns, before)) {
+  // A path passes each step once; the bound only guards against records that contradict each other.
+  size_t steps = 2 * samples_.size() + 2 * batches_.size();
+  while (at > folded_ns_ && steps-- > 0 && Find(node, start_ns, before)) {
     constexpr std::array<Stage, 5> kStageOf = {Stage::kOther, Stage::kIo, Stage::kDecode, Stage::kCopy, Stage::kConsumer};
     blame(kStageOf[static_cast<size_t>(node.cause)], start_ns);
     if (before.cause == Cause::kNone) break;

@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kGrace{800};
 constexpr uint32_t kStepsPerChain = 3;
+constexpr uint64_t kMaxReadBytes = uint64_t{1} << 30;  // the kernel's own limit for one read is a little higher
 constexpr uint64_t kWakeTag = ~uint64_t{0};
 constexpr uint64_t kCancelTag = ~uint64_t{1};
 
@@ -35,10 +37,10 @@ struct Entry {
   uint64_t extent_got = 0;  // bytes of the current extent that have landed
   uint64_t landed = 0;      // bytes of the extents before it
   int64_t start_ns = 0;
-  uint32_t pending = 0;     // completions that will still come; 0: the entry is free
+  uint32_t pending = 0;  // completions that will still come; 0: the entry is free
   int open_result = 0;
   int read_result = 0;
-  bool lost = false;        // the job left without its buffer
+  bool lost = false;  // the job left without its buffer
   std::array<char, PATH_MAX> path;
 };
 
@@ -176,9 +178,12 @@ UringReader::~UringReader() {
   if (ring_made_) {
     for (Entry& entry : state_->entries) {
       if (entry.pending == 0) continue;
-      io_uring_sqe* sqe = NextSqe(kCancelTag);
-      io_uring_prep_cancel64(sqe, static_cast<uint64_t>(&entry - state_->entries.data()) * kStepsPerChain + 1, 0);
-      io_uring_sqe_set_data64(sqe, kCancelTag);
+      const uint64_t tag = static_cast<uint64_t>(&entry - state_->entries.data()) * kStepsPerChain;
+      for (const uint64_t step : {tag, tag + 1}) {  // the open or the read, whichever it is at
+        io_uring_sqe* sqe = NextSqe(kCancelTag);
+        io_uring_prep_cancel64(sqe, step, 0);
+        io_uring_sqe_set_data64(sqe, kCancelTag);
+      }
     }
     io_uring_submit(&state_->ring);
     while (in_flight_ + lost_ > 0 && std::chrono::steady_clock::now() < deadline) {
@@ -231,7 +236,7 @@ void UringReader::QueueChain(Entry& entry) noexcept {
 
   io_uring_sqe* read = NextSqe(tag + 1);
   io_uring_prep_read(read, static_cast<int>(index), to.data(),
-                     static_cast<unsigned>(BytesToAsk(extent) - entry.extent_got),
+                     static_cast<unsigned>(std::min(BytesToAsk(extent) - entry.extent_got, kMaxReadBytes)),
                      extent.offset_bytes + entry.extent_got);
   // Hard: a short read (and every read that looks for growth is one) would break a soft link, and the close with it.
   io_uring_sqe_set_flags(read, IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK);
@@ -274,7 +279,10 @@ void UringReader::Complete(Entry& entry, std::error_code error, std::vector<Samp
 }
 
 void UringReader::FinishChain(Entry& entry, std::vector<SampleJob>& done) noexcept {
-  if (entry.open_result < 0) return Complete(entry, {-entry.open_result, std::generic_category()}, done);
+  if (entry.open_result < 0) {
+    const int error = entry.path[0] == '\0' ? ENAMETOOLONG : -entry.open_result;
+    return Complete(entry, {error, std::generic_category()}, done);
+  }
   if (entry.lost) return Complete(entry, {}, done);
   if (entry.read_result == -EAGAIN || entry.read_result == -EINTR) return QueueChain(entry);
   if (entry.read_result < 0) return Complete(entry, {-entry.read_result, std::generic_category()}, done);
@@ -337,7 +345,8 @@ void UringReader::Wait(std::vector<SampleJob>& done, std::chrono::nanoseconds ti
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   const size_t before = done.size();
   if (!wake_armed_) ArmWake();
-  io_uring_submit(&state_->ring);
+  // Deferred completions run only where they are asked for, and a wait of no time asks for none.
+  (void)io_uring_submit_and_get_events(&state_->ring);
   for (;;) {
     const bool woken = Reap(done);
     ExpireLateReads(done);

@@ -20,23 +20,33 @@ void ThrowIf(std::error_code error, const std::string& what) {
 
 Prefetcher::Prefetcher(Device& device, Ring& ring, uint32_t device_slots, NowFn now)
     : device_(device), ring_(ring), now_(now), in_flight_(kCopiesInFlight), uploading_(device_slots) {
+  try {
+    Allocate(device_slots);
+  } catch (...) {
+    Free();
+    throw;
+  }
+}
+
+void Prefetcher::Allocate(uint32_t device_slots) {
   ThrowIf(device_.Attach(), "device " + device_.name());
   ThrowIf(device_.CreateStream(copy_stream_), "copy stream");
   pinned_ = !device_.RegisterHost(ring_.arena().data(), ring_.arena().size());
   const SlotLayout& layout = ring_.layout();
   const size_t small_bytes = layout.fields().size() > 1 ? layout.bytes() - layout.fields()[1].offset : 0;
+  MutexLock lock(mutex_);
   free_.reserve(device_slots);
   for (uint32_t i = 0; i < device_slots; ++i) {
-    auto slot = std::make_unique<DeviceSlot>();
-    ThrowIf(device_.Allocate(layout.bytes(), slot->memory),
+    slots_.push_back(std::make_unique<DeviceSlot>());
+    DeviceSlot& slot = *slots_.back();
+    ThrowIf(device_.Allocate(layout.bytes(), slot.memory),
             "device slot " + std::to_string(i + 1) + " of " + std::to_string(device_slots) + ", " +
                 std::to_string(layout.bytes()) + " bytes each (lower batch_size or prefetch_factor)");
-    ThrowIf(device_.CreateEvent(slot->copy_start), "event");
-    ThrowIf(device_.CreateEvent(slot->uploaded), "event");
-    ThrowIf(device_.CreateEvent(slot->released), "event");
-    slot->small_fields.resize(small_bytes);
-    free_.push_back(slot.get());
-    slots_.push_back(std::move(slot));
+    ThrowIf(device_.CreateEvent(slot.copy_start), "event");
+    ThrowIf(device_.CreateEvent(slot.uploaded), "event");
+    ThrowIf(device_.CreateEvent(slot.released), "event");
+    slot.small_fields.resize(small_bytes);
+    free_.push_back(&slot);
   }
 }
 
@@ -51,10 +61,15 @@ void Prefetcher::Stop() {
 
 Prefetcher::~Prefetcher() {
   Stop();
-  // From here on nothing can be reported to anybody, and a driver that is going away has freed everything itself.
+  Free();
+}
+
+// Nothing can be reported to anybody here, and a driver that is going away has freed everything itself.
+void Prefetcher::Free() noexcept {
   (void)device_.Attach();
   (void)device_.SynchronizeStream(copy_stream_);
   for (auto& slot : slots_) {
+    (void)device_.SynchronizeEvent(slot->released);  // the consumer's work may still read the slot
     (void)device_.DestroyEvent(slot->copy_start);
     (void)device_.DestroyEvent(slot->uploaded);
     (void)device_.DestroyEvent(slot->released);
@@ -163,7 +178,9 @@ DeviceSlot* Prefetcher::Take(StreamHandle consumer, std::chrono::nanoseconds tim
     ++held_;
   }
   if (consumer != kHostStream) error = device_.StreamWaitEvent(consumer, slot->uploaded);
-  return slot;
+  if (!error) return slot;
+  Return(*slot, kHostStream);  // nobody has read it
+  return nullptr;
 }
 
 void Prefetcher::Return(DeviceSlot& slot, StreamHandle consumer) {

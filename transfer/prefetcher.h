@@ -35,9 +35,9 @@ struct DeviceSlot {
 // Takes full slots from the ring in order and uploads each to a free device slot. Events order everything on the
 // device: the copy stream waits for the consumer's release of the device slot, the consumer's stream for the upload.
 // A host slot goes back to the ring when its copy has completed, not when it was issued.
-// Threads: one *prefetcher* thread, made by Start, joined by the destructor; it alone issues copies. The public functions are
-// the caller's and thread-safe.
-// Owns the device slots, the copy stream and the events; the device and the ring outlive it.
+// Threads: one *prefetcher* thread, made by Start, joined by the destructor; it alone issues copies. The public
+// functions are the caller's and thread-safe. Owns the device slots, the copy stream and the events; the device and the
+// ring outlive it.
 class Prefetcher {
  public:
   // Allocates the device slots and tries to page-lock the ring's memory. Throws std::system_error naming the bytes
@@ -73,6 +73,8 @@ class Prefetcher {
     DeviceSlot* target = nullptr;
   };
 
+  void Allocate(uint32_t device_slots) EXCLUDES(mutex_);
+  void Free() noexcept;
   void Run();
   DeviceSlot* TakeFree(bool wait) EXCLUDES(mutex_);
   void Issue(BatchSlot& host, DeviceSlot& target);

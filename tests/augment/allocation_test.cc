@@ -14,6 +14,7 @@
 namespace {
 
 std::atomic<long> allocations = 0;
+std::atomic<bool> out_of_memory = false;
 
 }  // namespace
 
@@ -21,11 +22,11 @@ std::atomic<long> allocations = 0;
 [[gnu::noinline]] void* operator new(size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   ++allocations;
   const auto align = static_cast<size_t>(alignment);
-  return std::aligned_alloc(align, (size + align - 1) / align * align);
+  return out_of_memory ? nullptr : std::aligned_alloc(align, (size + align - 1) / align * align);
 }
 [[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept {
   ++allocations;
-  return std::malloc(size);
+  return out_of_memory ? nullptr : std::malloc(size);
 }
 [[gnu::noinline]] void* operator new(size_t size, std::align_val_t alignment) {
   if (void* memory = operator new(size, alignment, std::nothrow)) return memory;
@@ -68,6 +69,25 @@ TEST(Augmenter, AllocatesNothingForSizesItHasSeen) {
   run_all();
   EXPECT_EQ(allocations, before);
   EXPECT_EQ(augmenter.scratch_bytes(), scratch);
+}
+
+TEST(Augmenter, SaysWhereThereIsNoMemoryAndGoesOnAfterwards) {
+  const CompiledRecipe recipe(TrainRecipe(32, ElementType::kUint8));
+  const oracle::Picture picture = oracle::RandomPicture(100, 80, 3, 9);
+  Image image;
+  oracle::CopyTo(picture, image);
+  Augmenter augmenter(recipe.spec());
+  std::vector<std::byte> out(recipe.spec().bytes());
+  Plan plan;
+  ASSERT_EQ(MakePlan(recipe, {100, 80}, {}, plan), PlanError::kNone);
+  const Rect& r = plan.region;
+  const SourceBox box{static_cast<double>(r.x), static_cast<double>(r.y), static_cast<double>(r.x + r.width),
+                      static_cast<double>(r.y + r.height)};
+  out_of_memory = true;
+  const bool ran_without = augmenter.Run(image.view(), box, plan, out);
+  out_of_memory = false;
+  EXPECT_FALSE(ran_without);
+  EXPECT_TRUE(augmenter.Run(image.view(), box, plan, out));
 }
 
 }  // namespace

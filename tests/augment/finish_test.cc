@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 #include <vector>
 
 #include "augment/recipe.h"
@@ -79,13 +80,36 @@ TEST(Finisher, EqualsTorchvisionsArithmetic) {
       std::vector<float> out(768);
       finisher.WriteRow(EveryByte().data(), false, 0, reinterpret_cast<std::byte*>(out.data()));
       for (size_t i = 0; i < out.size(); ++i) {
-        const float unit = static_cast<float>(i / 3) / 255.0f;
+        const size_t value = i / 3;
+        const float unit = static_cast<float>(value) / 255.0f;
         const float centered = unit - c.mean[i % 3];
         const float expected = centered / c.std[i % 3];
-        ASSERT_EQ(std::bit_cast<uint32_t>(out[i]), std::bit_cast<uint32_t>(expected)) << "value " << i / 3;
+        ASSERT_EQ(std::bit_cast<uint32_t>(out[i]), std::bit_cast<uint32_t>(expected)) << "value " << value;
       }
     });
   }
+}
+
+// 1 + 256 and 1 + 258 lie midway between two bfloat16, 1 + 2048 and 1 + 2050 between two float16.
+TEST(Finisher, RoundsTiesToEven) {
+  ForEachTarget([] {
+    for (const auto& [element, mean, low, high] : {std::tuple{ElementType::kBfloat16, -256.0f, 0x4380, 0x4380},
+                                                   {ElementType::kBfloat16, -258.0f, 0x4381, 0x4382},
+                                                   {ElementType::kFloat16, -2048.0f, 0x6800, 0x6800},
+                                                   {ElementType::kFloat16, -2050.0f, 0x6801, 0x6802}}) {
+      SampleSpec spec;
+      spec.size = {64, 1};
+      spec.channels = 1;
+      spec.element = element;
+      spec.mean = {mean, mean, mean};
+      std::vector<uint8_t> row(64, 0);
+      row[5] = 255;
+      std::vector<uint16_t> out(64);
+      Finisher(spec).WriteRow(row.data(), false, 0, reinterpret_cast<std::byte*>(out.data()));
+      EXPECT_EQ(out[4], low);
+      EXPECT_EQ(out[5], high);
+    }
+  });
 }
 
 std::vector<std::byte> Written(const SampleSpec& spec, const std::vector<uint8_t>& row, bool reverse) {

@@ -228,6 +228,13 @@ TEST(MakePlan, RegionHoldsTheFiltersReach) {
   EXPECT_EQ(plan.region_at_least, (ImageSize{51, 26}));  // a quarter; enlarged, so nothing to spare
 }
 
+TEST(MakePlan, RegionKeepsItsShareOfTheSizeRoundedUp) {
+  const Plan plan = Make(Compiled({Resize{{100, 100}}, CenterCrop{{50, 50}}}), {301, 100});
+  // Outputs 25..74: centers 76.755 to 224.245, support 3.01, both ends rounded.
+  EXPECT_EQ(plan.region.width, 227 - 74);
+  EXPECT_EQ(plan.region_at_least, (ImageSize{51, 50}));  // 153 x 100 / 301 = 50.8
+}
+
 TEST(MakePlan, NearestIsNeverDecodedSmaller) {
   const Plan plan = Make(Compiled({Resize{{10, 10}, Interpolation::kNearest}}), {1000, 1000});
   EXPECT_EQ(plan.region, (Rect{50, 50, 901, 901}));

@@ -82,7 +82,7 @@ TEST(FilterColumns, EveryTargetEqualsTheScalarTwin) {
           Image image;
           oracle::CopyTo(picture, image);
           weights.Build(ResampleAxis(filter, in, out), 0, out, 0, in, channels);
-          const auto bytes = static_cast<size_t>(out * channels);
+          const auto bytes = static_cast<size_t>(out) * static_cast<size_t>(channels);
           std::vector<uint8_t> fast(kRowsAtOnce * (bytes + kRowPadding)), slow(fast.size());
           SourceRows rows;
           FilteredRows fast_rows, slow_rows;
@@ -100,6 +100,12 @@ TEST(FilterColumns, EveryTargetEqualsTheScalarTwin) {
       }
     }
   });
+}
+
+TEST(ColumnWeights, RefusesTablesThatAPictureShouldNotCost) {
+  ColumnWeights weights;
+  EXPECT_THROW(weights.Build(ResampleAxis(Interpolation::kBilinear, 178956970, 224), 0, 224, 0, 178956970, 3),
+               std::bad_alloc);
 }
 
 TEST(FilterRows, EveryTargetEqualsTheScalarTwin) {
@@ -121,7 +127,7 @@ TEST(FilterRows, EveryTargetEqualsTheScalarTwin) {
           for (size_t i = 0; i < 2 * pairs.size(); ++i) {
             rows.push_back(image.row(std::min(taps.first + static_cast<int32_t>(i), in - 1)));
           }
-          const auto bytes = static_cast<size_t>(3 * width);
+          const auto bytes = size_t{3} * static_cast<size_t>(width);
           std::vector<uint8_t> fast(bytes + kRowPadding), slow(bytes);
           FilterRows(rows, pairs.data(), bytes, fast.data());
           FilterRowsScalar(rows, pairs.data(), bytes, slow.data());

@@ -1,0 +1,71 @@
+// Streaming allocates nothing: every operator new of the process is counted.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "loader/file_source.h"
+#include "loader/loader.h"
+#include "tests/loader/picture_folder.h"
+
+namespace {
+
+std::atomic<int64_t> allocations{0};
+
+void* Counted(std::size_t bytes, std::size_t alignment) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  void* memory = alignment > alignof(std::max_align_t)
+                     ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)
+                     : std::malloc(bytes > 0 ? bytes : 1);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return Counted(bytes, 0); }
+void* operator new[](std::size_t bytes) { return Counted(bytes, 0); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) { return Counted(bytes, static_cast<std::size_t>(alignment)); }
+void* operator new[](std::size_t bytes, std::align_val_t alignment) { return Counted(bytes, static_cast<std::size_t>(alignment)); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace stoker {
+namespace {
+
+TEST(Streaming, AllocatesNothingOver100Batches) {
+  const TempFolder folder;
+  for (uint32_t i = 0; i < 40; ++i) folder.Write("a/" + std::to_string(i) + ".jpg", GoodJpeg(i));
+  for (const DeviceKind device : {DeviceKind::kCpu, DeviceKind::kSim}) {
+    for (const ReaderKind reader : {ReaderKind::kAuto, ReaderKind::kPread}) {
+      LoaderOptions options;
+      options.batch_size = 4;
+      options.recipe = TrainRecipe(32, ElementType::kFloat32);
+      options.num_workers = 2;
+      options.device = device;
+      options.reader = reader;
+      Loader loader(options, OpenFolder(folder.string()));
+      // Warm-up: scratch grows to the largest picture, every worker sees each.
+      for (int epoch = 0; epoch < 20; ++epoch) {
+        while (loader.Next()) {
+        }
+      }
+      const int64_t before = allocations.load();
+      for (int epoch = 0; epoch < 10; ++epoch) {
+        while (loader.Next()) {
+        }
+      }
+      EXPECT_EQ(allocations.load() - before, 0) << DeviceName(device) << " " << ReaderName(reader);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stoker

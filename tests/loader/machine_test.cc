@@ -1,0 +1,128 @@
+#include "loader/machine.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "loader/options.h"
+#include "tests/loader/picture_folder.h"
+
+namespace stoker {
+namespace {
+
+class Cgroup : public testing::Test {
+ protected:
+  void Write(const std::string& file, const std::string& text) const {
+    root_.Write(file, Bytes(text.begin(), text.end()));
+  }
+  CgroupLimits Read(const std::string& own) const { return ReadCgroupLimits(root_.string(), own); }
+
+  TempFolder root_;
+};
+
+TEST_F(Cgroup, HasNoLimitsInAnEmptyTree) {
+  for (const char* own : {"/", "", "/a/b", "strange"}) {
+    EXPECT_EQ(Read(own).cpus, 0) << own;
+    EXPECT_EQ(Read(own).memory_bytes, 0) << own;
+  }
+}
+
+TEST_F(Cgroup, ReadsItsOwnLimits) {
+  Write("job/cpu.max", "250000 100000\n");
+  Write("job/memory.max", "1000000\n");
+  Write("job/memory.current", "400000\n");
+  EXPECT_EQ(Read("/job").cpus, 2.5);
+  EXPECT_EQ(Read("/job").memory_bytes, 600000);
+  EXPECT_EQ(Read("/other").cpus, 0);
+}
+
+TEST_F(Cgroup, TakesTheTightestOfItsAncestors) {
+  Write("cpu.max", "800000 100000\n");
+  Write("a/cpu.max", "150000 100000\n");
+  Write("a/memory.max", "500\n");
+  Write("a/memory.current", "100\n");
+  Write("a/b/cpu.max", "400000 100000\n");
+  Write("a/b/memory.max", "max\n");
+  Write("a/b/c/memory.max", "10000\n");
+  const CgroupLimits limits = Read("/a/b/c");
+  EXPECT_EQ(limits.cpus, 1.5);
+  EXPECT_EQ(limits.memory_bytes, 400);
+}
+
+TEST_F(Cgroup, KnowsTheWordForNoLimit) {
+  Write("job/cpu.max", "max 100000\n");
+  Write("job/memory.max", "max\n");
+  Write("job/memory.current", "123\n");
+  EXPECT_EQ(Read("/job").cpus, 0);
+  EXPECT_EQ(Read("/job").memory_bytes, 0);
+}
+
+TEST_F(Cgroup, LeavesAFullGroupAByteAndNotNoLimit) {
+  Write("job/memory.max", "100\n");
+  Write("job/memory.current", "150\n");
+  EXPECT_EQ(Read("/job").memory_bytes, 1);
+}
+
+TEST_F(Cgroup, SurvivesNonsense) {
+  Write("job/cpu.max", "lots\n");
+  Write("job/memory.max", "\n");
+  EXPECT_EQ(Read("/job").cpus, 0);
+  EXPECT_EQ(Read("/job").memory_bytes, 0);
+  Write("job/cpu.max", "100000 0\n");
+  EXPECT_EQ(Read("/job").cpus, 0);
+}
+
+TEST_F(Cgroup, ReadsVersionOneAtTheRoot) {
+  Write("cpu/cpu.cfs_quota_us", "50000\n");
+  Write("cpu/cpu.cfs_period_us", "100000\n");
+  Write("memory/memory.limit_in_bytes", "2000\n");
+  Write("memory/memory.usage_in_bytes", "500\n");
+  EXPECT_EQ(Read("/").cpus, 0.5);
+  EXPECT_EQ(Read("/").memory_bytes, 1500);
+  Write("cpu/cpu.cfs_quota_us", "-1\n");
+  Write("memory/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(Read("/").cpus, 0);
+  EXPECT_EQ(Read("/").memory_bytes, 0);
+}
+
+TEST(Machine, UsesNoMoreCpusThanItsAffinityMask) {
+  int32_t all = 0, one = 0;
+  std::thread([&] {  // a mask is a thread's own: nobody else is touched
+    all = UsableCpus();
+    cpu_set_t set;
+    ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+    EXPECT_LE(all, CPU_COUNT(&set));
+    int first = 0;
+    while (!CPU_ISSET(first, &set)) ++first;
+    CPU_ZERO(&set);
+    CPU_SET(first, &set);
+    ASSERT_EQ(sched_setaffinity(0, sizeof set, &set), 0);
+    one = UsableCpus();
+  })
+      .join();
+  EXPECT_GE(all, 1);
+  EXPECT_EQ(one, 1);
+}
+
+TEST(Machine, SharesItsCpusWithTheOtherRanks) {
+  const int32_t cpus = UsableCpus();
+  const std::string huge = std::to_string(cpus * 8);
+  for (const auto& [value, workers] : {std::pair<const char*, int32_t>{"1", cpus},
+                                       {"2", std::max(cpus / 2, 1)},
+                                       {huge.c_str(), 1},
+                                       {"0", cpus},
+                                       {"nonsense", cpus}}) {
+    ASSERT_EQ(setenv("LOCAL_WORLD_SIZE", value, 1), 0);
+    EXPECT_EQ(DefaultWorkers(), workers) << value;
+  }
+  unsetenv("LOCAL_WORLD_SIZE");
+  EXPECT_EQ(DefaultWorkers(), cpus);
+}
+
+TEST(Machine, HasMemoryLeft) { EXPECT_GT(AvailableMemoryBytes(), 0); }
+
+}  // namespace
+}  // namespace stoker

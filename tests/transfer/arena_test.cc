@@ -1,0 +1,87 @@
+#include "transfer/arena.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <utility>
+
+namespace stoker {
+namespace {
+
+constexpr size_t kPageBytes = 4096;
+
+bool IsMapped(std::byte* page) {
+  unsigned char resident = 0;
+  return mincore(page, kPageBytes, &resident) == 0;
+}
+
+TEST(Arena, IsZeroedAndPageAligned) {
+  const Arena arena(10 * kPageBytes + 7);
+  EXPECT_EQ(arena.size(), 10 * kPageBytes + 7);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(arena.data()) % kPageBytes, 0u);
+  EXPECT_TRUE(std::all_of(arena.data(), arena.data() + arena.size(), [](std::byte b) { return b == std::byte{0}; }));
+}
+
+TEST(Arena, IsFaultedInAtOnce) {
+  const Arena arena(64 * kPageBytes);
+  for (size_t i = 0; i < 64; ++i) {
+    unsigned char resident = 0;
+    ASSERT_EQ(mincore(arena.data() + i * kPageBytes, kPageBytes, &resident), 0);
+    EXPECT_EQ(resident & 1, 1) << "page " << i;
+  }
+}
+
+TEST(Arena, MayBeEmpty) {
+  const Arena none, empty(0);
+  EXPECT_EQ(none.data(), nullptr);
+  EXPECT_EQ(empty.data(), nullptr);
+  EXPECT_EQ(empty.size(), 0u);
+}
+
+TEST(Arena, UnmapsWhenDestroyed) {
+  std::byte* memory = nullptr;
+  {
+    const Arena arena(kPageBytes);
+    memory = arena.data();
+    EXPECT_TRUE(IsMapped(memory));
+  }
+  EXPECT_FALSE(IsMapped(memory));
+}
+
+TEST(Arena, MovesItsMapping) {
+  Arena first(kPageBytes);
+  std::byte* const memory = first.data();
+  memory[3] = std::byte{42};
+  Arena second(std::move(first));
+  EXPECT_EQ(first.data(), nullptr);
+  EXPECT_EQ(first.size(), 0u);
+  EXPECT_EQ(second.data(), memory);
+  Arena third(2 * kPageBytes);
+  third = std::move(second);
+  EXPECT_EQ(third.data(), memory);
+  EXPECT_EQ(third.size(), kPageBytes);
+  EXPECT_EQ(third.data()[3], std::byte{42});
+}
+
+TEST(Arena, LeavesAbandonedMemoryMapped) {
+  std::byte* memory = nullptr;
+  {
+    Arena arena(kPageBytes);
+    memory = arena.data();
+    arena.Abandon();
+    EXPECT_EQ(arena.data(), nullptr);
+    EXPECT_EQ(arena.size(), 0u);
+  }
+  ASSERT_TRUE(IsMapped(memory));
+  memory[0] = std::byte{1};  // a stuck read may still do that
+  munmap(memory, kPageBytes);
+}
+
+TEST(Arena, SaysWhereThereIsNoMemory) { EXPECT_THROW(Arena(std::numeric_limits<size_t>::max() / 4), std::bad_alloc); }
+
+}  // namespace
+}  // namespace stoker
