@@ -5,7 +5,7 @@
 
 namespace stoker {
 
-// A shuffled order without a list: a keyed bijection of [0, size), made of a four-round Feistel network over the next
+// A shuffled order without a list: a keyed bijection of [0, size), made of a six-round Feistel network over the next
 // even power of two, walked until it lands inside ("cycle walking", Black and Rogaway 2002).
 class Permutation {
  public:
