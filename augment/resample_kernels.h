@@ -18,7 +18,7 @@ using SourceRows = std::array<const uint8_t*, kRowsAtOnce>;
 using FilteredRows = std::array<uint8_t*, kRowsAtOnce>;  // the same row may come twice with the same source
 
 // Bytes that the passes may write, or read from their sources, behind the last sample that counts.
-inline constexpr size_t kRowPadding = 64;
+inline constexpr size_t kRowPadding = 128;
 
 // Arranges `weights` for the vectors of the chosen target; ColumnWeights::Build calls it.
 void ArrangeColumns(ColumnWeights& weights);

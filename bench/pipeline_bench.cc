@@ -46,11 +46,11 @@ double RunLoader(const std::string& folder, DecodeMode decode, int workers) {
     }
     while (const auto batch = loader.Next()) samples += batch->size();
   }
-  return static_cast<double>(samples) /
-         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return static_cast<double>(samples) / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Runs one contender in a process of its own, pinned to its cores, so that no run inherits threads or caches of another.
+// Runs one contender in a process of its own, pinned to its cores, so that no run inherits threads or caches of
+// another.
 double Measure(const Contender& contender, const std::string& folder) {
   int channel[2];
   if (pipe(channel) != 0) return 0;
@@ -60,8 +60,8 @@ double Measure(const Contender& contender, const std::string& folder) {
     for (int i = 0; i < contender.cores; ++i) CPU_SET(static_cast<size_t>(i), &cpus);
     if (sched_setaffinity(0, sizeof cpus, &cpus) != 0) _exit(1);
     const bool plain = std::string(contender.loop) == "plain";
-    const double rate = plain ? RunPlainLoop(folder, contender.cores, kEpochs)
-                              : RunLoader(folder, contender.decode, contender.cores);
+    const double rate =
+        plain ? RunPlainLoop(folder, contender.cores, kEpochs) : RunLoader(folder, contender.decode, contender.cores);
     _exit(write(channel[1], &rate, sizeof rate) == sizeof rate ? 0 : 1);
   } else {
     close(channel[1]);

@@ -13,9 +13,7 @@ namespace {
 constexpr double kRedrawSeconds = 0.25;
 constexpr double kSmoothing = 0.3;  // of the newest rate in the moving average
 
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // The stage that took most of the path since the last look.
 const char* HeldBackBy(const StallReport& now, const StallReport& before) {
@@ -38,7 +36,11 @@ std::string Clock(double seconds) {
 }  // namespace
 
 Progress::Progress(int64_t total, int64_t report_every)
-    : total_(total), report_every_(report_every), terminal_(isatty(STDERR_FILENO) != 0), start_(Seconds()), shown_(start_) {}
+    : total_(total),
+      report_every_(report_every),
+      terminal_(isatty(STDERR_FILENO) != 0),
+      start_(Seconds()),
+      shown_(start_) {}
 
 std::string Progress::LineFor(Loader& loader, const Batch& batch, double now) {
   const StallReport report = loader.Report();

@@ -21,9 +21,7 @@ namespace {
 
 constexpr size_t kShownClasses = 8;
 
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // The loader that Ctrl-C stops; a signal handler can know only globals.
 std::atomic<Loader*> interrupted_loader{nullptr};
@@ -132,7 +130,8 @@ void RunEpochs(const RunOptions& options, Loader& loader, double start_seconds, 
       while (const std::optional<Batch> batch = loader.Next()) {
         if (report.first_batch_seconds == 0) report.first_batch_seconds = Seconds() - start_seconds;
         if (!options.dump.empty()) Dump(*batch, options.dump);
-        if (options.step_ms > 0) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options.step_ms));
+        if (options.step_ms > 0)
+          std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options.step_ms));
         progress.Step(loader, *batch);
       }
     }

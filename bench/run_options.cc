@@ -30,8 +30,8 @@ CLI::Option* AddChoice(CLI::App& command, const char* name, T& value, const std:
 std::vector<float> ThreeOf(const std::vector<float>& given, const std::string& option, Channels channels) {
   const size_t wanted = channels == Channels::kGray ? 1 : 3;
   if (given.size() == wanted) return given;
-  throw std::invalid_argument(fmt::format("{} has {} values (allowed: {}, one a channel, for values in 0..1)", option,
-                                          given.size(), wanted));
+  throw std::invalid_argument(
+      fmt::format("{} has {} values (allowed: {}, one a channel, for values in 0..1)", option, given.size(), wanted));
 }
 
 // The library speaks of batch_size = 0, the command of --batch-size = 0.
@@ -47,32 +47,40 @@ std::string AsOption(const std::string& message) {
 }  // namespace
 
 void RunCommandLine::AddData(CLI::App& command) {
-  command.add_option("path", options_.path,
-                     "Folder with one sub-folder a class (names in byte order give the labels), or with pictures itself "
-                     "(label 0)");
-  command.add_option("--list", options_.list, "File of `path label` lines instead of a folder; the last field is the label")
+  command.add_option(
+      "path", options_.path,
+      "Folder with one sub-folder a class (names in byte order give the labels), or with pictures itself "
+      "(label 0)");
+  command
+      .add_option("--list", options_.list,
+                  "File of `path label` lines instead of a folder; the last field is the label")
       ->option_text("FILE");
-  command.add_option("--classes", options_.classes,
-                     "File of class names, one a line: gives validation the labels of training")
+  command
+      .add_option("--classes", options_.classes,
+                  "File of class names, one a line: gives validation the labels of training")
       ->option_text("FILE");
-  command.add_flag("--allow-empty", options_.allow_empty, "Class folders without a picture keep their label [an error]");
+  command.add_flag("--allow-empty", options_.allow_empty,
+                   "Class folders without a picture keep their label [an error]");
   command.add_option("--batch-size", options_.loader.batch_size, "Samples a batch, 1 to 65536")->option_text("N [64]");
   command.add_flag("--drop-last", options_.loader.drop_last,
                    "Drop the last, smaller batch: batch norm dislikes batches of one [kept]");
   command.add_flag("--shuffle,!--no-shuffle", options_.loader.shuffle, "Random order, another one each epoch [on]");
-  command.add_option("--seed", options_.loader.seed, "Order and augmentation follow from it alone")->option_text("N [0]");
+  command.add_option("--seed", options_.loader.seed, "Order and augmentation follow from it alone")
+      ->option_text("N [0]");
   command.add_option("--epochs", options_.epochs, "Passes over the data, 1 or more")
       ->option_text("N [1]")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40).description(""));
   command.add_option("--rank", options_.loader.rank, "This process's part of the data, 0 to world-size - 1")
       ->option_text("N [0]");
-  command.add_option("--world-size", options_.loader.world_size, "Parts that the data is split into")->option_text("N [1]");
+  command.add_option("--world-size", options_.loader.world_size, "Parts that the data is split into")
+      ->option_text("N [1]");
 }
 
 void RunCommandLine::AddPixels(CLI::App& command) {
-  command.add_option("--transform", transform_,
-                     "train: RandomResizedCrop, flip; eval: Resize, CenterCrop (torchvision's ImageNet recipes); none: "
-                     "pictures as they are, all of one size")
+  command
+      .add_option("--transform", transform_,
+                  "train: RandomResizedCrop, flip; eval: Resize, CenterCrop (torchvision's ImageNet recipes); none: "
+                  "pictures as they are, all of one size")
       ->option_text("train|eval|none [train]")
       ->check(CLI::IsMember({"train", "eval", "none"}).description(""));
   command.add_option("--size", size_, "Side of the square that comes out, pixels, 1 to 16384")->option_text("N [224]");
@@ -81,14 +89,18 @@ void RunCommandLine::AddPixels(CLI::App& command) {
                           {"float16", ElementType::kFloat16},
                           {"bfloat16", ElementType::kBfloat16},
                           {"float32", ElementType::kFloat32}},
-                         "uint8", "Elements of the batch; uint8 moves a quarter of float32's bytes, floats are normalised");
+                         "uint8",
+                         "Elements of the batch; uint8 moves a quarter of float32's bytes, floats are normalised");
   AddChoice<Layout>(command, "--layout", layout_, {{"nchw", Layout::kNchw}, {"nhwc", Layout::kNhwc}}, "nchw",
                     "Order of a batch's axes");
   command.add_option("--mean", mean_, "Subtracted from values in 0..1, floats only")
       ->delimiter(',')
       ->expected(1, 3)
       ->option_text("R,G,B [0.485,0.456,0.406]");
-  command.add_option("--std", std_, "Divides them")->delimiter(',')->expected(1, 3)->option_text("R,G,B [0.229,0.224,0.225]");
+  command.add_option("--std", std_, "Divides them")
+      ->delimiter(',')
+      ->expected(1, 3)
+      ->option_text("R,G,B [0.229,0.224,0.225]");
   AddChoice<Interpolation>(command, "--interpolation", interpolation_,
                            {{"nearest", Interpolation::kNearest},
                             {"bilinear", Interpolation::kBilinear},
@@ -104,16 +116,19 @@ void RunCommandLine::AddPixels(CLI::App& command) {
 }
 
 void RunCommandLine::AddPipeline(CLI::App& command) {
-  command.add_option("--num-workers", options_.loader.num_workers,
-                     "Decoding threads; 0 decodes on the reading thread; -1: as many as CPUs may be used")
+  command
+      .add_option("--num-workers", options_.loader.num_workers,
+                  "Decoding threads; 0 decodes on the reading thread; -1: as many as CPUs may be used")
       ->option_text("N [-1]");
-  command.add_option("--prefetch-factor", options_.loader.prefetch_factor,
-                     "Batches ahead of the consumer, for all workers together, 1 to 64; more hides slower outliers")
+  command
+      .add_option("--prefetch-factor", options_.loader.prefetch_factor,
+                  "Batches ahead of the consumer, for all workers together, 1 to 64; more hides slower outliers")
       ->option_text("N [2]");
   AddChoice<ReaderKind>(command, "--reader", options_.loader.reader,
                         {{"auto", ReaderKind::kAuto}, {"io_uring", ReaderKind::kUring}, {"pread", ReaderKind::kPread}},
                         "auto", "auto: what the page cache holds at once, the rest by io_uring where it works");
-  command.add_option("--queue-depth", options_.loader.queue_depth, "Reads in flight, 1 to 1024; cold storage wants many")
+  command
+      .add_option("--queue-depth", options_.loader.queue_depth, "Reads in flight, 1 to 1024; cold storage wants many")
       ->option_text("N [32]");
   AddChoice<DeviceKind>(command, "--device", options_.loader.device,
                         {{"auto", DeviceKind::kAuto}, {"cpu", DeviceKind::kCpu}, {"sim", DeviceKind::kSim}}, "auto",
@@ -130,17 +145,20 @@ void RunCommandLine::AddFaults(CLI::App& command) {
   AddChoice<OnError>(command, "--on-error", options_.loader.on_error,
                      {{"raise", OnError::kRaise}, {"skip", OnError::kSkip}, {"mask", OnError::kMask}}, "raise",
                      "A bad sample ends the run, is replaced by the next good one, or becomes zeros marked invalid");
-  command.add_option("--max-errors", options_.loader.max_errors, "Different bad samples that are too many; -1: no limit")
+  command
+      .add_option("--max-errors", options_.loader.max_errors, "Different bad samples that are too many; -1: no limit")
       ->option_text("N [-1]");
   command.add_flag("--strict", options_.loader.limits.strict, "Decoder warnings are errors too [counted]");
-  command.add_option("--max-pixels", options_.loader.limits.max_pixels,
-                     "Larger pictures are errors, refused on their header (decompression bombs)")
+  command
+      .add_option("--max-pixels", options_.loader.limits.max_pixels,
+                  "Larger pictures are errors, refused on their header (decompression bombs)")
       ->option_text("N [178956970]");
   command.add_option("--max-file-bytes", max_file_bytes_, "Larger files are errors, never read, such as 256MB")
       ->transform(CLI::AsSizeValue(false).description(""))
       ->option_text("BYTES [256MB]");
-  command.add_option("--read-deadline", options_.loader.read_deadline_seconds,
-                     "Seconds until a read that hangs is its sample's error, 0.001 to 86400")
+  command
+      .add_option("--read-deadline", options_.loader.read_deadline_seconds,
+                  "Seconds until a read that hangs is its sample's error, 0.001 to 86400")
       ->option_text("S [30]");
 }
 
@@ -149,7 +167,8 @@ void RunCommandLine::AddOutput(CLI::App& command) {
       ->option_text("N [500]")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40).description(""));
   command.add_option("--json", options_.json, "Write the report there too; - is standard output")->option_text("FILE");
-  command.add_option("--dump", options_.dump, "Write every batch as .npy files there, for comparison")->option_text("DIR");
+  command.add_option("--dump", options_.dump, "Write every batch as .npy files there, for comparison")
+      ->option_text("DIR");
 }
 
 void RunCommandLine::AddTo(CLI::App& command) {
@@ -177,8 +196,10 @@ Recipe RunCommandLine::MakeRecipe() const {
   }
   if (transform_ == "none" && !given) return recipe;
   const bool gray = channels_ == Channels::kGray;
-  const std::vector<float> default_mean = gray ? std::vector{kGrayMean} : std::vector(kImageNetMean.begin(), kImageNetMean.end());
-  const std::vector<float> default_std = gray ? std::vector{kGrayStd} : std::vector(kImageNetStd.begin(), kImageNetStd.end());
+  const std::vector<float> default_mean =
+      gray ? std::vector{kGrayMean} : std::vector(kImageNetMean.begin(), kImageNetMean.end());
+  const std::vector<float> default_std =
+      gray ? std::vector{kGrayStd} : std::vector(kImageNetStd.begin(), kImageNetStd.end());
   const std::vector<float> mean = ThreeOf(mean_.empty() ? default_mean : mean_, "--mean", channels_);
   const std::vector<float> std = ThreeOf(std_.empty() ? default_std : std_, "--std", channels_);
   Normalize normalize = {{0, 0, 0}, {1, 1, 1}};

@@ -14,9 +14,9 @@ namespace stoker {
 // What the command line says. `loader` is complete but for the recipe's size under `--transform none`, which the first
 // picture gives.
 struct RunOptions {
-  std::string path;       // a folder; empty with `list`
+  std::string path;  // a folder; empty with `list`
   std::string list;
-  std::string classes;    // a file of class names
+  std::string classes;  // a file of class names
   bool allow_empty = false;
   int64_t epochs = 1;
   double step_ms = 0;

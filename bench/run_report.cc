@@ -27,7 +27,9 @@ int64_t NumberFrom(const char* path, const std::string& key) {
   return 0;
 }
 
-double Seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; }
+double Seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
 
 }  // namespace
 
@@ -53,9 +55,10 @@ std::string FormatRunReport(const RunReport& report) {
                       report.stall.images_per_second / report.usable_cpus, report.usable_cpus, cpu_seconds);
   text += fmt::format("  first batch  {:.3f} s after the start\n", report.first_batch_seconds);
   text += fmt::format("  cache hits   {:.1f} % of the bytes read\n", 100 * report.page_cache_hit_ratio());
-  text += fmt::format("  peak memory  {:.1f} MB resident, {:.1f} MB of it taken since the loader was made\n",
-                      static_cast<double>(report.after.peak_rss_bytes) / kMega,
-                      static_cast<double>(report.after.anonymous_rss_bytes - report.before.anonymous_rss_bytes) / kMega);
+  text +=
+      fmt::format("  peak memory  {:.1f} MB resident, {:.1f} MB of it taken since the loader was made\n",
+                  static_cast<double>(report.after.peak_rss_bytes) / kMega,
+                  static_cast<double>(report.after.anonymous_rss_bytes - report.before.anonymous_rss_bytes) / kMega);
   return text;
 }
 
@@ -64,7 +67,8 @@ nlohmann::json ToJson(const RunReport& report) {
   nlohmann::json shares = nlohmann::json::object();
   for (size_t i = 0; i < kStages; ++i) shares[kStageNames[i]] = stall.shares[i];
   nlohmann::json skipped = nlohmann::json::array();
-  for (const SkippedSample& sample : stall.skipped) skipped.push_back({{"name", sample.name}, {"reason", sample.reason}});
+  for (const SkippedSample& sample : stall.skipped)
+    skipped.push_back({{"name", sample.name}, {"reason", sample.reason}});
   nlohmann::json classes = nlohmann::json::array();
   for (const std::string& name : report.classes) classes.push_back(ValidUtf8(name));
   return {

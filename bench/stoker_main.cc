@@ -34,8 +34,7 @@ int Synth(const std::filesystem::path& folder, const SyntheticOptions& options) 
 }
 
 int Main(int argc, char** argv) {
-  const double start =
-      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  const double start = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   CLI::App app("Stoker keeps GPUs fed with training samples and says what starves them.");
   app.set_version_flag("--version", STOKER_VERSION);
   app.require_subcommand(1);
@@ -45,7 +44,8 @@ int Main(int argc, char** argv) {
   RunCommandLine run_line;
   run_line.AddTo(run);
 
-  CLI::App& synth = *app.add_subcommand("synth", "Writes a small seeded set of photograph-like pictures to try things on.");
+  CLI::App& synth =
+      *app.add_subcommand("synth", "Writes a small seeded set of photograph-like pictures to try things on.");
   std::string folder;
   SyntheticOptions synth_options;
   synth.add_option("folder", folder, "Where to; left alone where the same set is there already")->required();

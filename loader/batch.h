@@ -57,7 +57,9 @@ class Batch {
   std::span<const int64_t> ids() const noexcept { return Numbers<int64_t>(2); }
   std::span<const uint8_t> valid() const noexcept { return Numbers<uint8_t>(3); }
   // The name of sample `index`; allocates.
-  std::string Name(int64_t index) const { return source_->Name(static_cast<uint64_t>(ids()[static_cast<size_t>(index)])); }
+  std::string Name(int64_t index) const {
+    return source_->Name(static_cast<uint64_t>(ids()[static_cast<size_t>(index)]));
+  }
 
   // Gives the slot back early; the batch is then empty. Work submitted to the stream given to Next may still read it.
   void Release() noexcept;

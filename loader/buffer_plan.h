@@ -10,7 +10,7 @@ struct LoaderOptions;
 class Source;
 
 struct BufferPlan {
-  uint32_t slots = 0;           // host slots
+  uint32_t slots = 0;  // host slots
   size_t slot_bytes = 0;
   uint32_t device_slots = 0;    // 0 on the cpu
   bool device_is_host = false;  // the simulated device's slots are host memory too

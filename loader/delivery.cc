@@ -52,7 +52,8 @@ const std::byte* Delivery::HostField(const Delivered& batch, size_t field) const
 }
 
 const std::byte* Delivery::Field(const Delivered& batch, size_t field) const noexcept {
-  const std::byte* base = batch.host != nullptr ? batch.host->data : static_cast<const std::byte*>(batch.device->memory);
+  const std::byte* base =
+      batch.host != nullptr ? batch.host->data : static_cast<const std::byte*>(batch.device->memory);
   return base + ring_.layout().fields()[field].offset;
 }
 

@@ -89,8 +89,9 @@ class ClassScanner {
  public:
   explicit ClassScanner(ScannedClass& result) : result_(result) {}
 
-  void Scan(const std::string& path, bool subfolders) {
-    links_.push_back({path, {}});
+  // `above`: the folders that `path` lies in, back to which no link may lead.
+  void Scan(const std::string& path, bool subfolders, std::vector<FolderId> above) {
+    links_.push_back({path, std::move(above)});
     for (size_t i = 0; i < links_.size(); ++i) {
       ancestors_ = links_[i].ancestors;
       ScanFolder(std::string(links_[i].path), subfolders);
@@ -170,7 +171,7 @@ class ClassScanner {
 
 void ScanClass(const std::string& root, ScannedClass& result) {
   try {
-    ClassScanner(result).Scan(root + "/" + result.name, true);
+    ClassScanner(result).Scan(root + "/" + result.name, true, {OpenedFolder(root).id()});
   } catch (const Error& error) {
     result.error = std::make_unique<Error>(error);
   }
@@ -229,7 +230,7 @@ std::vector<ScannedClass> FindClasses(const std::string& root, ScannedClass& her
     classes.back().name = entry->d_name;
   }
   std::sort(classes.begin(), classes.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  ClassScanner(here).Scan(root, false);
+  ClassScanner(here).Scan(root, false, {});
   return classes;
 }
 

@@ -27,7 +27,8 @@ std::string Shares(const StallReport& report) {
 std::string Skips(const StallReport& report) {
   std::string text = fmt::format("  bad samples  {}\n", report.skipped_count);
   const size_t shown = std::min(report.skipped.size(), kShownSkips);
-  for (size_t i = 0; i < shown; ++i) text += fmt::format("    {}: {}\n", report.skipped[i].name, report.skipped[i].reason);
+  for (size_t i = 0; i < shown; ++i)
+    text += fmt::format("    {}: {}\n", report.skipped[i].name, report.skipped[i].reason);
   if (report.skipped.size() > shown) text += fmt::format("    ... and {} more\n", report.skipped.size() - shown);
   return text;
 }
@@ -42,15 +43,15 @@ std::string FormatReport(const StallReport& report) {
                       report.samples, report.seconds, report.batches);
   text += fmt::format("  stall        {:.1f} % of the time was spent waiting for a batch\n", 100 * report.stall_share);
   text += fmt::format("  path        {}\n", Shares(report));
-  text += fmt::format("  ceilings    {}{}{}{}  images/s if only that stage worked\n", CeilingOf("io", report.io_ceiling),
-                      CeilingOf("decode", report.decode_ceiling), CeilingOf("copy", report.copy_ceiling),
-                      CeilingOf("consumer", report.consumer_ceiling));
+  text += fmt::format("  ceilings    {}{}{}{}  images/s if only that stage worked\n",
+                      CeilingOf("io", report.io_ceiling), CeilingOf("decode", report.decode_ceiling),
+                      CeilingOf("copy", report.copy_ceiling), CeilingOf("consumer", report.consumer_ceiling));
   text += fmt::format("  a sample      read {:.3f} ms  decode {:.3f} ms  augment {:.3f} ms\n", report.read_ms,
                       report.decode_ms, report.augment_ms);
   text += fmt::format("  reader       {}\n", report.reader.empty() ? "none yet" : report.reader);
   if (report.cached_known) text += fmt::format("  page cache   {:.1f} % of the reads\n", 100 * report.cached_share);
-  text += fmt::format("  device       {}{}, {} workers\n", report.device, report.pinned ? "" : " (host memory NOT pinned)",
-                      report.workers);
+  text += fmt::format("  device       {}{}, {} workers\n", report.device,
+                      report.pinned ? "" : " (host memory NOT pinned)", report.workers);
   text += fmt::format("  memory       {} planned: {} slots of {}, {} read buffers of {}, scratch {}",
                       Bytes(report.budget_bytes), buffers.slots, Bytes(buffers.slot_bytes), buffers.read_buffers,
                       Bytes(buffers.read_buffer_bytes), Bytes(report.scratch_bytes));

@@ -41,9 +41,7 @@ SlotLayout LayoutFor(const LoaderOptions& options, const SampleSpec& spec) {
   return SlotLayout(static_cast<uint32_t>(options.batch_size), std::move(fields));
 }
 
-std::unique_ptr<Device> MakeDevice(DeviceKind kind) {
-  return kind == DeviceKind::kSim ? MakeSimDevice() : nullptr;
-}
+std::unique_ptr<Device> MakeDevice(DeviceKind kind) { return kind == DeviceKind::kSim ? MakeSimDevice() : nullptr; }
 
 }  // namespace
 
@@ -91,10 +89,10 @@ class Loader::Impl {
 
   pid_t pid_ = 0;
   bool running_ = false;
-  uint64_t epoch_ = 0;            // under way, or the next to begin
-  uint64_t position_ = 0;         // of the next batch
-  uint64_t batches_left_ = 0;     // of the epoch under way
-  int64_t next_batch_ = 0;        // the sequence number of the next batch to be taken
+  uint64_t epoch_ = 0;         // under way, or the next to begin
+  uint64_t position_ = 0;      // of the next batch
+  uint64_t batches_left_ = 0;  // of the epoch under way
+  int64_t next_batch_ = 0;     // the sequence number of the next batch to be taken
   int64_t last_handed_over_ = -1;
   std::unordered_set<uint64_t> bad_ids_;
   std::vector<SkippedSample> skipped_;

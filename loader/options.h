@@ -20,7 +20,7 @@ enum class DecodeMode : uint8_t {
   kFast,   // JPEGs may be decoded at a DCT scale that keeps the output's size: see the README for the error
 };
 enum class ReaderKind : uint8_t {
-  kAuto,   // what the page cache holds is read at once, the rest by io_uring, or by the pread pool where that is missing
+  kAuto,  // what the page cache holds is read at once, the rest by io_uring, or by the pread pool where that is missing
   kUring,  // io_uring only
   kPread,  // a pool of threads that open, pread and close
 };
@@ -33,32 +33,33 @@ enum class DeviceKind : uint8_t {
 // A plain struct, filled with designated initialisers. The names are PyTorch's where PyTorch has the idea.
 struct LoaderOptions {
   // -- What a batch is ------------------------------------------------------------------------------------------------
-  int32_t batch_size = 64;             // samples, 1 to 65536
-  bool drop_last = false;              // drop the last, smaller batch (and the ranks' uneven rest)
+  int32_t batch_size = 64;  // samples, 1 to 65536
+  bool drop_last = false;   // drop the last, smaller batch (and the ranks' uneven rest)
   Recipe recipe = TrainRecipe(224, ElementType::kUint8);
   std::optional<ImageSize> fixed_size = {};  // what a recipe without a size of its own must give, in pixels
   DecodeMode decode = DecodeMode::kExact;
 
   // -- Order ----------------------------------------------------------------------------------------------------------
   bool shuffle = true;
-  uint64_t seed = 0;        // order and augmentation are functions of (seed, epoch, position)
-  int32_t rank = 0;         // 0 to world_size - 1
-  int32_t world_size = 1;   // every rank gets the same number of samples, as DistributedSampler gives them
+  uint64_t seed = 0;       // order and augmentation are functions of (seed, epoch, position)
+  int32_t rank = 0;        // 0 to world_size - 1
+  int32_t world_size = 1;  // every rank gets the same number of samples, as DistributedSampler gives them
 
   // -- Bad samples ----------------------------------------------------------------------------------------------------
   OnError on_error = OnError::kRaise;
-  int64_t max_errors = -1;  // different bad samples before Next() throws all the same; -1: no limit
-  DecodeLimits limits = {};    // pixels a picture, EXIF orientation, strictness
+  int64_t max_errors = -1;                      // different bad samples before Next() throws all the same; -1: no limit
+  DecodeLimits limits = {};                     // pixels a picture, EXIF orientation, strictness
   int64_t max_file_bytes = int64_t{256} << 20;  // encoded bytes a sample: larger ones are errors, never allocated
 
   // -- Speed and memory -----------------------------------------------------------------------------------------------
-  int32_t num_workers = -1;      // decoding threads; 0: decode on the feeder thread; -1: DefaultWorkers()
-  int32_t prefetch_factor = 2;   // batches ready or being filled ahead of the consumer, 1 to 64, for all workers together
+  int32_t num_workers = -1;  // decoding threads; 0: decode on the feeder thread; -1: DefaultWorkers()
+  int32_t prefetch_factor =
+      2;  // batches ready or being filled ahead of the consumer, 1 to 64, for all workers together
   ReaderKind reader = ReaderKind::kAuto;
-  int32_t queue_depth = 32;      // reads in flight, 1 to 1024: deep, because cold storage answers late and out of order
+  int32_t queue_depth = 32;  // reads in flight, 1 to 1024: deep, because cold storage answers late and out of order
   DeviceKind device = DeviceKind::kAuto;
-  int64_t memory_limit_bytes = 0;      // for all buffers; 0: a quarter of what the machine or container has free
-  double read_deadline_seconds = 30;   // a read that takes longer is that sample's error (hung NFS, dying disk)
+  int64_t memory_limit_bytes = 0;     // for all buffers; 0: a quarter of what the machine or container has free
+  double read_deadline_seconds = 30;  // a read that takes longer is that sample's error (hung NFS, dying disk)
 };
 
 // Throws std::invalid_argument naming the option, its value and what is allowed.

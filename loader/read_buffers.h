@@ -25,7 +25,9 @@ class ReadBuffers {
    public:
     Lease() = default;
     Lease(Lease&& other) noexcept
-        : owner_(std::exchange(other.owner_, nullptr)), buffer_(other.buffer_), memory_(std::exchange(other.memory_, {})) {}
+        : owner_(std::exchange(other.owner_, nullptr)),
+          buffer_(other.buffer_),
+          memory_(std::exchange(other.memory_, {})) {}
     Lease& operator=(Lease&& other) noexcept {
       Release();
       owner_ = std::exchange(other.owner_, nullptr);

@@ -18,10 +18,11 @@ namespace stoker {
 std::error_code CheckLength(const Extent& extent, uint64_t got, Diagnosis& diagnosis) noexcept {
   if (got == extent.bytes) return {};
   char words[sizeof diagnosis.detail] = {};
-  const auto end = got < extent.bytes
-                       ? fmt::format_to_n(words, sizeof words - 1, "{} bytes expected, the file ends after {}",
-                                          extent.offset_bytes + extent.bytes, extent.offset_bytes + got)
-                       : fmt::format_to_n(words, sizeof words - 1, "{} bytes expected, the file is longer", extent.bytes);
+  const auto end =
+      got < extent.bytes
+          ? fmt::format_to_n(words, sizeof words - 1, "{} bytes expected, the file ends after {}",
+                             extent.offset_bytes + extent.bytes, extent.offset_bytes + got)
+          : fmt::format_to_n(words, sizeof words - 1, "{} bytes expected, the file is longer", extent.bytes);
   diagnosis.Say({words, end.size});
   diagnosis.offset_bytes = static_cast<int64_t>(extent.offset_bytes + got);
   return LoadError::kChangedSize;

@@ -13,15 +13,15 @@
 namespace stoker {
 
 // Move-only and forward only: feeder -> reader -> feeder -> worker -> slot. Its two leases go back by their
-// destructors. The one thing that travels backwards is a job that failed under OnError::kSkip: it returns to the feeder with
-// its place in the slot and gets another sample.
+// destructors. The one thing that travels backwards is a job that failed under OnError::kSkip: it returns to the feeder
+// with its place in the slot and gets another sample.
 struct SampleJob {
   uint64_t id = 0;
   uint64_t epoch = 0;
-  uint64_t position = 0;   // of this rank, the place in the epoch that the sample fills
-  uint64_t attempt = 0;    // 0: the sample that belongs there; n: the n-th replacement
-  SampleKey key;           // what its random draws depend on
-  int64_t sequence = 0;    // in the stall log: batch x batch_size + index
+  uint64_t position = 0;  // of this rank, the place in the epoch that the sample fills
+  uint64_t attempt = 0;   // 0: the sample that belongs there; n: the n-th replacement
+  SampleKey key;          // what its random draws depend on
+  int64_t sequence = 0;   // in the stall log: batch x batch_size + index
 
   Extents extents;
   bool planned = false;

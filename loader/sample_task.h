@@ -47,7 +47,7 @@ class SampleTask {
     Decoder decoder;
     Augmenter augmenter;
     Image image;
-    Predecessor last;  // the job that this worker ended last
+    Predecessor last;                      // the job that this worker ended last
     std::atomic<size_t> scratch_bytes{0};  // for the report; orders nothing
   };
 

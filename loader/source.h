@@ -17,7 +17,8 @@ struct Extent {
   uint32_t file = 0;
   uint64_t offset_bytes = 0;
   uint64_t bytes = 0;
-  // The extent is the whole of its file, whose size was taken when the source was made: more or fewer bytes are an error.
+  // The extent is the whole of its file, whose size was taken when the source was made: more or fewer bytes are an
+  // error.
   bool whole_file = false;
 };
 

@@ -19,8 +19,8 @@ int64_t WindowFor(uint32_t batch_size) {
 
 StallLog::StallLog(uint32_t batch_size, uint32_t batches_ahead)
     : batch_size_(batch_size),
-      samples_(kCountersOn ? static_cast<size_t>(WindowFor(batch_size) + batches_ahead) * batch_size : 1),
-      batches_(kCountersOn ? static_cast<size_t>(WindowFor(batch_size) + batches_ahead) : 1),
+      samples_(kCountersOn ? static_cast<size_t>(WindowFor(batch_size) + batches_ahead + 1) * batch_size : 1),
+      batches_(kCountersOn ? static_cast<size_t>(WindowFor(batch_size) + batches_ahead + 1) : 1),
       fold_every_(WindowFor(batch_size) / 2) {}
 
 size_t StallLog::bytes() const noexcept {
@@ -28,10 +28,10 @@ size_t StallLog::bytes() const noexcept {
 }
 
 void StallLog::Request(int64_t now_ns) noexcept {
-  if (begin_ns_ == 0) begin_ns_ = folded_ns_ = now_ns;
+  if (begin_ns_ == 0) begin_ns_ = folded_ns_ = half_ns_ = now_ns;
   request_ns_ = now_ns;
   if (last_batch_ < 0) return;
-  BatchRecord& last = batch(last_batch_);
+  BatchRecord& last = batches_[PlaceOf(last_batch_)];
   // The end of an epoch is asked for more than once; the first time ended the consumer's step.
   if (last.batch == last_batch_ && last.consumer_end_ns == 0) {
     last.consumer_end_ns = now_ns;
@@ -58,13 +58,13 @@ void StallLog::HandOver(BatchRecord record) noexcept {
     totals_.bytes += one.bytes;
     totals_.cached_reads += one.cached ? 1 : 0;
   }
-  batch(record.batch) = record;
+  batches_[PlaceOf(record.batch)] = record;
   last_batch_ = record.batch;
   if (++since_fold_ >= fold_every_) Fold(record.returned_ns);
 }
 
 void StallLog::UpdateCopy(int64_t batch_number, const BatchStamps& stamps) noexcept {
-  BatchRecord& record = batch(batch_number);
+  BatchRecord& record = batches_[PlaceOf(batch_number)];
   if (!kCountersOn || record.batch != batch_number || record.stamps.copy_end_ns != 0) return;
   record.stamps = stamps;
   totals_.copy_ns += stamps.copy_end_ns - stamps.copy_start_ns;
@@ -79,7 +79,7 @@ bool StallLog::Find(const Node& node, int64_t& start_ns, Predecessor& before) co
     before = node.cause == Cause::kRead ? record.before_read : record.before_decode;
     return true;
   }
-  const BatchRecord& record = batches_[static_cast<size_t>(node.index) % batches_.size()];
+  const BatchRecord& record = batches_[PlaceOf(node.index)];
   if (node.cause == Cause::kNone || record.batch != node.index) return false;
   const Predecessor filled = {record.stamps.full_ns, Sequence(record.batch, record.stamps.last_sample), Cause::kDecode};
   if (node.cause == Cause::kCopy) {
@@ -87,51 +87,62 @@ bool StallLog::Find(const Node& node, int64_t& start_ns, Predecessor& before) co
     before.Consider(filled);
     before.Consider({record.stamps.device_slot_ns, record.stamps.device_slot_batch,
                      record.stamps.device_slot_batch < 0 ? Cause::kNone : Cause::kConsumer});
-    const BatchRecord& previous = batches_[static_cast<size_t>(node.index + batches_.size() - 1) % batches_.size()];
+    const BatchRecord& previous = batches_[PlaceOf(node.index - 1)];
     if (previous.batch == node.index - 1) before.Consider({previous.stamps.copy_end_ns, previous.batch, Cause::kCopy});
     return start_ns != 0;
   }
   start_ns = record.returned_ns;
   before = record.stamps.copy_end_ns != 0 ? Predecessor{record.stamps.copy_end_ns, record.batch, Cause::kCopy} : filled;
-  const BatchRecord& previous = batches_[static_cast<size_t>(node.index + batches_.size() - 1) % batches_.size()];
+  const BatchRecord& previous = batches_[PlaceOf(node.index - 1)];
   if (previous.batch == node.index - 1) before.Consider({record.requested_ns, previous.batch, Cause::kConsumer});
   return true;
 }
 
 // Walks back from now along what each step had waited for, giving each step's time to its stage and the gaps between a
-// step's start and its predecessor's end to the runtime. The segments tile the window, so that the stages sum to it.
-void StallLog::Fold(int64_t now_ns) noexcept {
-  since_fold_ = 0;
+// step's start and its predecessor's end to the runtime. The segments tile the time since the last fold; those before
+// `until_ns` are added.
+void StallLog::Walk(int64_t now_ns, int64_t until_ns, StageTimes& blame_ns) const noexcept {
   int64_t at = now_ns;
-  const auto blame = [&](Stage stage, int64_t until) {
-    const int64_t from = std::clamp(until, folded_ns_, at);
-    totals_.blame_ns[static_cast<size_t>(stage)] += at - from;
+  const auto blame = [&](Stage stage, int64_t start_ns) {
+    const int64_t from = std::clamp(start_ns, folded_ns_, at);
+    blame_ns[static_cast<size_t>(stage)] += std::min(at, until_ns) - std::min(from, until_ns);
     at = from;
   };
-  Node node = {Cause::kConsumer, last_batch_};
-  if (last_batch_ >= 0 && batch(last_batch_).consumer_end_ns != 0) {
+  Node node = {last_batch_ < 0 ? Cause::kNone : Cause::kConsumer, last_batch_};
+  if (last_batch_ >= 0 && batches_[PlaceOf(last_batch_)].consumer_end_ns != 0) {
     // The caller sits in Next() (or has left the loop): what it waits for is not known yet.
-    blame(Stage::kOther, batch(last_batch_).consumer_end_ns);
+    blame(Stage::kOther, batches_[PlaceOf(last_batch_)].consumer_end_ns);
   }
   int64_t start_ns = 0;
   Predecessor before;
   // A path passes each step once; the bound only guards against records that contradict each other.
   size_t steps = 2 * samples_.size() + 2 * batches_.size();
   while (at > folded_ns_ && steps-- > 0 && Find(node, start_ns, before)) {
-    constexpr std::array<Stage, 5> kStageOf = {Stage::kOther, Stage::kIo, Stage::kDecode, Stage::kCopy, Stage::kConsumer};
+    constexpr std::array<Stage, 5> kStageOf = {Stage::kOther, Stage::kIo, Stage::kDecode, Stage::kCopy,
+                                               Stage::kConsumer};
     blame(kStageOf[static_cast<size_t>(node.cause)], start_ns);
     if (before.cause == Cause::kNone) break;
     blame(Stage::kRuntime, before.end_ns);
     node = {before.cause, before.index};
   }
   blame(Stage::kOther, folded_ns_);
-  totals_.wall_ns += now_ns - folded_ns_;
-  folded_ns_ = now_ns;
 }
 
-const StallTotals& StallLog::Totals(int64_t now_ns) noexcept {
-  if (kCountersOn && begin_ns_ != 0 && now_ns > folded_ns_) Fold(now_ns);
-  return totals_;
+void StallLog::Fold(int64_t now_ns) noexcept {
+  since_fold_ = 0;
+  // Paths from different ends run together when they are followed back: the older half is final, the younger is not.
+  Walk(now_ns, half_ns_, totals_.blame_ns);
+  folded_ns_ = half_ns_;
+  half_ns_ = now_ns;
+}
+
+StallTotals StallLog::Totals(int64_t now_ns) const noexcept {
+  StallTotals totals = totals_;
+  if (kCountersOn && begin_ns_ != 0 && now_ns > folded_ns_) {
+    Walk(now_ns, now_ns, totals.blame_ns);
+    totals.wall_ns = now_ns - begin_ns_;
+  }
+  return totals;
 }
 
 }  // namespace stoker

@@ -35,29 +35,29 @@ struct SampleRecord {
   Predecessor before_read;
   Predecessor before_decode;
   uint64_t bytes = 0;
-  bool cached = false;     // read from the page cache at once
+  bool cached = false;  // read from the page cache at once
 };
 
 struct BatchRecord {
   int64_t batch = -1;
   uint32_t count = 0;
   BatchStamps stamps;
-  int64_t requested_ns = 0;      // Next() was entered for it
-  int64_t returned_ns = 0;       // Next() returned it
-  int64_t consumer_end_ns = 0;   // the caller came back for the next one
+  int64_t requested_ns = 0;     // Next() was entered for it
+  int64_t returned_ns = 0;      // Next() returned it
+  int64_t consumer_end_ns = 0;  // the caller came back for the next one
 };
 
 // Rings of records, in memory that is reserved at the start. Every half window the caller's thread walks back the
-// critical path and folds it into the totals, so that the shares of a run of any length are exact.
-// Threads: a sample's record belongs to whoever holds its job; batch records, folds and totals are the caller's. A record is
-// read only after its batch was handed over or through a chain of predecessors, all of which happened before.
+// critical path and folds its older half into the totals, so that the shares of a run of any length are those of one
+// walk over all of it.
+// Threads: a sample's record belongs to whoever holds its job; batch records, folds and totals are the caller's. A
+// record is read only after its batch was handed over or through a chain of predecessors, all of which happened before.
 class StallLog {
  public:
   // `batches_ahead`: batches that may be in the pipeline beyond the one handed over.
   StallLog(uint32_t batch_size, uint32_t batches_ahead);
 
   SampleRecord& sample(int64_t sequence) noexcept { return samples_[static_cast<size_t>(sequence) % samples_.size()]; }
-  BatchRecord& batch(int64_t number) noexcept { return batches_[static_cast<size_t>(number) % batches_.size()]; }
   int64_t Sequence(int64_t batch_number, uint32_t index) const noexcept { return batch_number * batch_size_ + index; }
 
   // Next() was entered, at `now_ns`: the previous batch's consumer step ends here.
@@ -68,7 +68,7 @@ class StallLog {
   void UpdateCopy(int64_t batch_number, const BatchStamps& stamps) noexcept;
 
   // Walks the path up to now and returns the sums.
-  const StallTotals& Totals(int64_t now_ns) noexcept;
+  StallTotals Totals(int64_t now_ns) const noexcept;
 
   size_t bytes() const noexcept;
 
@@ -77,6 +77,11 @@ class StallLog {
     Cause cause = Cause::kNone;
     int64_t index = -1;
   };
+  // Where a batch's record is or was. Requires: number >= -1.
+  size_t PlaceOf(int64_t number) const noexcept {
+    return (static_cast<size_t>(number + 1) + batches_.size() - 1) % batches_.size();
+  }
+  void Walk(int64_t now_ns, int64_t until_ns, StageTimes& blame_ns) const noexcept;
   void Fold(int64_t now_ns) noexcept;
   // The step's start and what it had waited for; false where its record is gone.
   bool Find(const Node& node, int64_t& start_ns, Predecessor& before) const noexcept;
@@ -86,10 +91,11 @@ class StallLog {
   std::vector<BatchRecord> batches_;
   const int64_t fold_every_;
   StallTotals totals_;
-  int64_t begin_ns_ = 0;      // the first Next()
-  int64_t folded_ns_ = 0;     // the path is blamed up to here
+  int64_t begin_ns_ = 0;   // the first Next()
+  int64_t folded_ns_ = 0;  // the path is blamed up to here for good
+  int64_t half_ns_ = 0;    // the next fold goes up to here
   int64_t request_ns_ = 0;
-  int64_t last_batch_ = -1;   // handed over
+  int64_t last_batch_ = -1;  // handed over
   int64_t since_fold_ = 0;
 };
 

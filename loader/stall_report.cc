@@ -40,8 +40,9 @@ Finding FindingFor(Stage stage, const StallReport& report) {
               "Leave the loader alone; make the step faster, or give the loader fewer workers."};
     case Stage::kDecode:
       if (Busy(report.images_per_second, report.decode_ceiling) >= kCapacityBusy) {
-        return {fmt::format("CPU-bound: decoding and augmenting take {:.0f} % of the path and the workers are full", share),
-                "More or faster cores help (num_workers), or smaller pictures on disk, or decode=fast for large ones."};
+        return {
+            fmt::format("CPU-bound: decoding and augmenting take {:.0f} % of the path and the workers are full", share),
+            "More or faster cores help (num_workers), or smaller pictures on disk, or decode=fast for large ones."};
       }
       return {fmt::format("decode holds the path for {:.0f} %, but the workers are not full: order or delay", share),
               "Raise prefetch_factor so that a slow picture does not stop its batch."};
@@ -52,8 +53,9 @@ Finding FindingFor(Stage stage, const StallReport& report) {
       return {fmt::format("copy-bound: the transfer to the device takes {:.0f} % of the path", share),
               "Send uint8 and normalise on the device, and check that the memory is pinned and the link is wide."};
     case Stage::kRuntime:
-      return {fmt::format("the loader's own hand-overs take {:.0f} % of the path", share),
-              "The machine is busy with something else, or batches are very small: raise batch_size or free some cores."};
+      return {
+          fmt::format("the loader's own hand-overs take {:.0f} % of the path", share),
+          "The machine is busy with something else, or batches are very small: raise batch_size or free some cores."};
     case Stage::kOther:
       break;
   }

@@ -22,30 +22,30 @@ struct StallReport {
   double seconds = 0;  // wall time since the first Next()
   int64_t samples = 0;
   int64_t batches = 0;
-  uint64_t bytes_read = 0;              // encoded
+  uint64_t bytes_read = 0;  // encoded
   double images_per_second = 0;
-  double stall_share = 0;               // of the wall time that the caller spent waiting in Next()
+  double stall_share = 0;                   // of the wall time that the caller spent waiting in Next()
   std::array<double, kStages> shares = {};  // of the wall time, along the critical path; sums to 1 (indexed by Stage)
-  std::string verdict;                  // one clause: how much the loader holds the caller back, and which stage does it
-  std::string advice;                   // one sentence
+  std::string verdict;  // one clause: how much the loader holds the caller back, and which stage does it
+  std::string advice;   // one sentence
   // Images a second that each stage could do if nothing else held it back; 0: cannot be said.
   double io_ceiling = 0, decode_ceiling = 0, copy_ceiling = 0, consumer_ceiling = 0;
   double read_ms = 0, decode_ms = 0, augment_ms = 0;  // mean a sample, on the clock of its server
 
-  std::string reader;   // its name and why it was chosen
+  std::string reader;  // its name and why it was chosen
   std::string device;
-  bool pinned = true;   // false: the copies are staged by the driver
+  bool pinned = true;  // false: the copies are staged by the driver
   int32_t workers = 0;
-  double cached_share = 0;         // of the reads that the page cache answered at once; only where the reader tries it first
+  double cached_share = 0;  // of the reads that the page cache answered at once; only where the reader tries it first
   bool cached_known = false;
-  size_t budget_bytes = 0;         // planned and reserved
-  size_t scratch_bytes = 0;        // grown since: decoders' and augmenters' scratch (part of the budget above)
-  size_t oversized_bytes_peak = 0; // one-off read buffers
+  size_t budget_bytes = 0;          // planned and reserved
+  size_t scratch_bytes = 0;         // grown since: decoders' and augmenters' scratch (part of the budget above)
+  size_t oversized_bytes_peak = 0;  // one-off read buffers
   BufferPlan buffers;
-  uint64_t decoder_warnings = 0;   // pictures that the decoder complained of but gave
-  int64_t skipped_count = 0;       // different bad samples
+  uint64_t decoder_warnings = 0;       // pictures that the decoder complained of but gave
+  int64_t skipped_count = 0;           // different bad samples
   std::vector<SkippedSample> skipped;  // the first kMaxSkippedNames of them
-  bool abandoned = false;          // a read was stuck past its deadline; its memory was given up on purpose
+  bool abandoned = false;              // a read was stuck past its deadline; its memory was given up on purpose
 
   static constexpr size_t kMaxSkippedNames = 1000;
 };

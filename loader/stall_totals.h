@@ -15,7 +15,8 @@ inline constexpr bool kCountersOn = true;
 
 enum class Stage : uint8_t { kIo, kDecode, kCopy, kConsumer, kRuntime, kOther };
 inline constexpr size_t kStages = 6;
-inline constexpr std::array<const char*, kStages> kStageNames = {"io", "decode", "copy", "consumer", "runtime", "other"};
+inline constexpr std::array<const char*, kStages> kStageNames = {"io",       "decode",  "copy",
+                                                                 "consumer", "runtime", "other"};
 using StageTimes = std::array<int64_t, kStages>;  // nanoseconds, indexed by Stage
 
 // Sums over everything handed over so far. Differences of two snapshots are what a report is made of.

@@ -37,11 +37,11 @@ class SlotLayout {
 // When things happened to a batch, in nanoseconds of the pipeline's clock; 0 = has not happened. The transfer stage
 // writes these, the stall report reads them.
 struct BatchStamps {
-  int64_t full_ns = 0;          // its last sample was written
-  uint32_t last_sample = 0;     // which one that was (index in the batch)
-  int64_t copy_start_ns = 0;    // the copy engine began; 0 where nothing is copied
+  int64_t full_ns = 0;        // its last sample was written
+  uint32_t last_sample = 0;   // which one that was (index in the batch)
+  int64_t copy_start_ns = 0;  // the copy engine began; 0 where nothing is copied
   int64_t copy_end_ns = 0;
-  int64_t device_slot_ns = 0;   // the device slot that it went to became free
+  int64_t device_slot_ns = 0;      // the device slot that it went to became free
   int64_t device_slot_batch = -1;  // the batch that had held it, -1: none
 };
 
@@ -51,8 +51,8 @@ class Ring;
 struct BatchSlot {
   std::byte* data = nullptr;
   Ring* ring = nullptr;
-  int64_t batch = -1;   // sequence number over the ring's life
-  uint32_t count = 0;   // samples of this batch, at most the layout's batch_size
+  int64_t batch = -1;  // sequence number over the ring's life
+  uint32_t count = 0;  // samples of this batch, at most the layout's batch_size
   // Samples not yet written. The decrement is acq_rel: release publishes this sample's bytes, the acquire of the last
   // one sees everybody's.
   std::atomic<uint32_t> missing{0};

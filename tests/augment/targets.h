@@ -1,6 +1,8 @@
 // Runs a check once for every instruction set that the kernels were compiled for and this CPU has.
 #pragma once
 
+#define HWY_WANT_AVX3_DL  // some kernels have a body for it
+
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 

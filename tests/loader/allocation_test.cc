@@ -26,8 +26,12 @@ void* Counted(std::size_t bytes, std::size_t alignment) {
 
 void* operator new(std::size_t bytes) { return Counted(bytes, 0); }
 void* operator new[](std::size_t bytes) { return Counted(bytes, 0); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) { return Counted(bytes, static_cast<std::size_t>(alignment)); }
-void* operator new[](std::size_t bytes, std::align_val_t alignment) { return Counted(bytes, static_cast<std::size_t>(alignment)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return Counted(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return Counted(bytes, static_cast<std::size_t>(alignment));
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

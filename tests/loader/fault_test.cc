@@ -275,7 +275,8 @@ TEST_F(Faults, TwoLoadersSideBySideGiveWhatEachGivesAlone) {
 
 TEST_F(Faults, CancelEndsAWaitingNext) {
   options_.reader = ReaderKind::kPread;
-  Loader loader(options_, Open(), FaultyReads([](uint64_t, const SampleJob&) { return Fault{.error = {}, .never = true}; }));
+  Loader loader(options_, Open(),
+                FaultyReads([](uint64_t, const SampleJob&) { return Fault{.error = {}, .never = true}; }));
   std::thread canceller([&] { loader.Cancel(); });
   std::error_code code;
   ThrownBy(loader, &code);

@@ -11,9 +11,9 @@ namespace stoker {
 
 // What a double does with one job that its real reader has just finished.
 struct Fault {
-  int delay_rounds = 0;    // times that Wait returns before the job does
-  std::error_code error;   // instead of the bytes
-  bool never = false;      // the job is never given back while the loader lives
+  int delay_rounds = 0;   // times that Wait returns before the job does
+  std::error_code error;  // instead of the bytes
+  bool never = false;     // the job is never given back while the loader lives
 };
 
 // Seams with a reader whose jobs meet the fault that `choose` names for the n-th read.

@@ -47,9 +47,9 @@ void WritePictures(const TempFolder& folder, int pictures) {
     } else {
       const bool gray = i % 5 == 4;
       bytes = EncodeJpeg(MakePicture(size, gray ? 1 : 3, seed), {.colour = gray ? JpegColour::kGray : JpegColour::kYcc,
-                                                                .luma_h = 1 + i % 2,
-                                                                .luma_v = 1 + i / 2 % 2,
-                                                                .progressive = i % 3 == 2});
+                                                                 .luma_h = 1 + i % 2,
+                                                                 .luma_v = 1 + i / 2 % 2,
+                                                                 .progressive = i % 3 == 2});
     }
     folder.Write(fmt::format("class{}/{:04}.{}", i % 3, i, extension), bytes);
   }

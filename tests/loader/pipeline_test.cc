@@ -1,6 +1,4 @@
 // Everything together: the same bytes for every reader, worker count and device.
-#include "loader/loader.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <set>
 
 #include "loader/file_source.h"
+#include "loader/loader.h"
 #include "loader/seams.h"
 #include "tests/loader/drain.h"
 #include "tests/loader/late_reader.h"

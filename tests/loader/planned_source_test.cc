@@ -18,7 +18,8 @@ constexpr int32_t kMcuRows = kSize.height / 8;
 // format would say. A crop needs the header and the rows down to its last one.
 class IndexedSource final : public Source {
  public:
-  explicit IndexedSource(std::unique_ptr<FileSource> files, const std::vector<Bytes>& jpegs) : files_(std::move(files)) {
+  explicit IndexedSource(std::unique_ptr<FileSource> files, const std::vector<Bytes>& jpegs)
+      : files_(std::move(files)) {
     for (const Bytes& jpeg : jpegs) row_ends_.push_back(RowEnds(jpeg));
   }
 

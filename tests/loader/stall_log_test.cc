@@ -1,0 +1,212 @@
+#include "loader/stall_log.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "tests/loader/pipeline_model.h"
+
+namespace stoker {
+namespace {
+
+int64_t Blamed(const StallTotals& totals, Stage stage) { return totals.blame_ns[static_cast<size_t>(stage)]; }
+int64_t Sum(const StageTimes& times) { return std::accumulate(times.begin(), times.end(), int64_t{0}); }
+
+// Every sample and batch alike, one server each.
+ModelConfig Uniform(int64_t batches, int64_t read, int64_t decode, int64_t copy, int64_t step) {
+  ModelConfig config = {.batch_size = 1, .batches = batches, .queue_depth = 1, .buffers = 4, .workers = 1};
+  config.read.assign(static_cast<size_t>(batches), read);
+  config.decode.assign(static_cast<size_t>(batches), decode);
+  config.copy.assign(static_cast<size_t>(batches), copy);
+  config.step.assign(static_cast<size_t>(batches), step);
+  return config;
+}
+
+StageTimes BlameOf(const ModelConfig& config) {
+  StallLog log(config.batch_size, config.slots + config.device_slots + 1);
+  PipelineModel model(config);
+  const int64_t end = model.Run(log);
+  const StallTotals totals = log.Totals(end);
+  EXPECT_EQ(totals.wall_ns, end - model.begin_ns());
+  EXPECT_EQ(Sum(totals.blame_ns), totals.wall_ns);
+  return totals.blame_ns;
+}
+
+TEST(StallLog, BlamesTheSlowestStageForAllButTheFirstOfEach) {
+  EXPECT_EQ(BlameOf(Uniform(50, 100, 3, 5, 7)), (StageTimes{5000, 3, 5, 7, 0, 0}));
+  EXPECT_EQ(BlameOf(Uniform(50, 3, 100, 5, 7)), (StageTimes{3, 5000, 5, 7, 0, 0}));
+  EXPECT_EQ(BlameOf(Uniform(50, 3, 5, 100, 7)), (StageTimes{3, 5, 5000, 7, 0, 0}));
+  EXPECT_EQ(BlameOf(Uniform(50, 3, 5, 7, 100)), (StageTimes{3, 5, 7, 5000, 0, 0}));
+}
+
+TEST(StallLog, DividesARunWhoseLimitChanges) {
+  ModelConfig config = Uniform(100, 3, 11, 5, 7);
+  for (size_t i = 0; i < 100; ++i) (i < 50 ? config.decode : config.step)[i] = 1000;
+  const StageTimes blame = BlameOf(config);
+  // The workers set the pace until the last slow picture is through, then the steps of the batches after it.
+  EXPECT_EQ(blame, (StageTimes{3, 50'000 + 11, 5, 50'000, 0, 0}));
+}
+
+TEST(StallLog, BlamesTheConsumerThroughItsHostSlots) {
+  ModelConfig config = Uniform(50, 3, 5, 0, 100);
+  config.device_slots = 0;
+  config.slots = 2;
+  EXPECT_EQ(BlameOf(config), (StageTimes{3, 5, 0, 5000, 0, 0}));
+}
+
+TEST(StallLog, GivesGapsToTheRuntimeAndTheStartToNobody) {
+  StallLog log(1, 2);
+  log.Request(50);
+  SampleRecord& sample = log.sample(0);
+  sample = {.sequence = 0,
+            .submit_ns = 100,
+            .arrive_ns = 200,
+            .start_ns = 230,
+            .decoded_ns = 260,
+            .end_ns = 300,
+            .before_read = {},
+            .before_decode = {200, 0, Cause::kRead},
+            .bytes = 1234,
+            .cached = true};
+  BatchRecord batch;
+  batch.batch = 0;
+  batch.count = 1;
+  batch.stamps.full_ns = 300;
+  batch.returned_ns = 350;
+  log.HandOver(batch);
+  const StallTotals before = log.Totals(380);  // the caller is still at work
+  EXPECT_EQ(before.wall_ns, 330);
+  EXPECT_EQ(before.blame_ns, (StageTimes{100, 70, 0, 30, 30 + 50, 50}));
+  log.Request(400);
+  const StallTotals after = log.Totals(410);  // and now waits for what is not there
+  EXPECT_EQ(after.blame_ns, (StageTimes{100, 70, 0, 50, 80, 60}));
+  EXPECT_EQ(after.stall_ns, 300);
+  EXPECT_EQ(after.read_ns, 100);
+  EXPECT_EQ(after.decode_ns, 30);
+  EXPECT_EQ(after.augment_ns, 40);
+  EXPECT_EQ(after.consumer_ns, 50);
+  EXPECT_EQ(after.copy_ns, 0);
+  EXPECT_EQ(after.samples, 1);
+  EXPECT_EQ(after.batches, 1);
+  EXPECT_EQ(after.bytes, 1234u);
+  EXPECT_EQ(after.cached_reads, 1);
+}
+
+TEST(StallLog, CountsAStepOnceHoweverOftenTheEndIsAskedFor) {
+  StallLog log(1, 2);
+  log.Request(10);
+  log.sample(0).sequence = 0;
+  BatchRecord batch;
+  batch.batch = 0;
+  batch.count = 1;
+  batch.returned_ns = 20;
+  log.HandOver(batch);
+  for (const int64_t now : {50, 60, 70}) log.Request(now);
+  EXPECT_EQ(log.Totals(70).consumer_ns, 30);
+}
+
+TEST(StallLog, TakesACopysEndLater) {
+  StallLog log(1, 2);
+  log.Request(10);
+  log.sample(0) = {.sequence = 0,
+                   .submit_ns = 10,
+                   .arrive_ns = 20,
+                   .start_ns = 20,
+                   .decoded_ns = 30,
+                   .end_ns = 30,
+                   .before_read = {},
+                   .before_decode = {20, 0, Cause::kRead}};
+  BatchRecord batch;
+  batch.batch = 0;
+  batch.count = 1;
+  batch.stamps.full_ns = 30;
+  batch.returned_ns = 35;
+  log.HandOver(batch);
+  batch.stamps.copy_start_ns = 30;
+  batch.stamps.copy_end_ns = 34;
+  log.UpdateCopy(0, batch.stamps);
+  log.UpdateCopy(0, batch.stamps);
+  log.UpdateCopy(1, batch.stamps);  // of a batch that was never handed over
+  EXPECT_EQ(log.Totals(40).copy_ns, 4);
+  EXPECT_EQ(log.Totals(40).blame_ns, (StageTimes{10, 10, 4, 5, 1, 0}));
+}
+
+TEST(StallLog, HasNothingToSayBeforeTheFirstBatch) {
+  StallLog log(4, 2);
+  EXPECT_EQ(log.Totals(1000).wall_ns, 0);
+  log.Request(2000);
+  const StallTotals totals = log.Totals(2500);
+  EXPECT_EQ(totals.wall_ns, 500);
+  EXPECT_EQ(Blamed(totals, Stage::kOther), 500);
+}
+
+// Random pipelines and loads, light and heavy tails.
+ModelConfig RandomConfig(uint32_t seed, int64_t batches) {
+  std::mt19937_64 random(seed);
+  const auto pick = [&](std::initializer_list<uint32_t> of) { return *(of.begin() + random() % of.size()); };
+  ModelConfig config = {.batch_size = pick({1, 3, 8, 16}), .batches = batches};
+  config.queue_depth = pick({1, 4, 8, 32});
+  config.workers = pick({1, 2, 4, 8});
+  config.buffers = config.queue_depth + pick({1, 2, 2 * config.workers});
+  config.slots = pick({2, 3, 4});
+  config.device_slots = pick({0, 2, 3});
+  const double spread = pick({0, 1}) == 0 ? 0.2 : 1.2;
+  // Loads of each stage between a third and all of the same pace.
+  const auto times = [&](int64_t count, double servers) {
+    const double mean = 1e6 * servers * (0.3 + 0.7 * static_cast<double>(random() % 1000) / 1000);
+    std::lognormal_distribution<double> draw(std::log(mean), spread);
+    std::vector<int64_t> ns(static_cast<size_t>(count));
+    for (int64_t& one : ns) one = static_cast<int64_t>(draw(random)) + 1;
+    return ns;
+  };
+  const int64_t samples = batches * config.batch_size;
+  config.read = times(samples, config.queue_depth);
+  config.decode = times(samples, config.workers);
+  config.copy = times(batches, config.batch_size);
+  config.step = times(batches, config.batch_size);
+  return config;
+}
+
+TEST(StallLog, FindsTheExactSharesOfRandomPipelines) {
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const ModelConfig config = RandomConfig(seed, 60);  // fewer batches than are folded at once
+    StallLog log(config.batch_size, config.slots + config.device_slots + 1);
+    PipelineModel model(config);
+    const int64_t end = model.Run(log);
+    const StallTotals totals = log.Totals(end);
+    EXPECT_EQ(totals.wall_ns, end - model.begin_ns());
+    EXPECT_EQ(Sum(totals.blame_ns), totals.wall_ns);
+    EXPECT_EQ(totals.blame_ns, model.ExactBlame());
+  }
+}
+
+TEST(StallLog, FindsTheSharesOfLongRunsByFolding) {
+  double worst = 0;
+  for (uint32_t seed = 0; seed < 25; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const ModelConfig config = RandomConfig(seed, 1500);
+    StallLog log(config.batch_size, config.slots + config.device_slots + 1);
+    PipelineModel model(config);
+    const int64_t end = model.Run(log);
+    const StallTotals totals = log.Totals(end);
+    EXPECT_EQ(Sum(totals.blame_ns), totals.wall_ns);
+    EXPECT_EQ(totals.wall_ns, end - model.begin_ns());
+    const StageTimes exact = model.ExactBlame();
+    for (size_t stage = 0; stage < kStages; ++stage) {
+      const double off =
+          static_cast<double>(std::abs(totals.blame_ns[stage] - exact[stage])) / static_cast<double>(totals.wall_ns);
+      worst = std::max(worst, off);
+    }
+    EXPECT_EQ(totals.samples, 1500 * config.batch_size);
+  }
+  RecordProperty("worst", std::to_string(worst));
+  EXPECT_EQ(worst, 0);
+}
+
+}  // namespace
+}  // namespace stoker
