@@ -35,11 +35,10 @@ void ColumnWeights::Build(const ResampleAxis& axis, int32_t begin, int32_t count
   const auto padded = static_cast<int32_t>(2 * pairs);
   source_begin = source_width;
   source_end = 0;
-  fixed_.Reserve(static_cast<size_t>(most));
+  const auto fixed = std::span(fixed_.Reserve(2 * pairs), 2 * pairs);
   weights.Reserve(outputs * pairs);
   for (size_t i = 0; i < outputs; ++i) {
     const TapRange taps{first[i], counts_[i]};
-    const auto fixed = std::span(fixed_.data(), static_cast<size_t>(taps.count));
     axis.Weights(begin + static_cast<int32_t>(i), taps, fixed, values_);
     // Moved left where the zeros that pad it would lie behind the row's end.
     const int32_t at = taps.first + origin;

@@ -11,17 +11,35 @@ namespace {
 // The filters and their radius as Pillow has them.
 double Radius(Interpolation interpolation) { return interpolation == Interpolation::kBicubic ? 2.0 : 1.0; }
 
-double Triangle(double x) {
-  x = std::fabs(x);
-  return x < 1.0 ? 1.0 - x : 0.0;
-}
+// Both without branches, which a neighbour's taps could not predict.
+double Triangle(double x) { return std::max(1.0 - std::fabs(x), 0.0); }
 
 double Cubic(double x) {
   constexpr double kA = -0.5;
   x = std::fabs(x);
-  if (x < 1.0) return ((kA + 2.0) * x - (kA + 3.0)) * x * x + 1;
-  if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * kA;
-  return 0.0;
+  const double inner = ((kA + 2.0) * x - (kA + 3.0)) * x * x + 1;
+  const double outer = (((x - 5) * x + 8) * x - 4) * kA;
+  const double tail = x < 2.0 ? outer : 0.0;
+  return x < 1.0 ? inner : tail;
+}
+
+template <double (*kFilter)(double)>
+void FixedWeights(double center, double squeeze, TapRange taps, std::span<int32_t> weights, double* values) {
+  constexpr double kOne = 1 << kWeightBits;
+  const double first = taps.first;
+  const double count = taps.count;
+  double sum = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const double tap = static_cast<int32_t>(i);
+    const double value = kFilter((tap + first - center + 0.5) * squeeze);
+    values[i] = tap < count ? value : 0.0;
+    sum += values[i];
+  }
+  if (sum == 0) sum = 1;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const double weight = values[i] / sum;
+    weights[i] = static_cast<int32_t>(weight * kOne + (weight < 0 ? -0.5 : 0.5));
+  }
 }
 
 }  // namespace
@@ -64,23 +82,19 @@ int32_t ResampleAxis::MaxTaps() const {
 }
 
 void ResampleAxis::Weights(int32_t index, TapRange taps, std::span<int32_t> weights, Scratch<double>& scratch) const {
-  constexpr double kOne = 1 << kWeightBits;
+  assert(static_cast<size_t>(taps.count) <= weights.size());
   if (taps.count == 1) {
+    std::fill(weights.begin(), weights.end(), 0);
     weights[0] = 1 << kWeightBits;
     return;
   }
   const double center = begin_ + (index + 0.5) * scale_;
   const double squeeze = 1.0 / stretch_;
-  double* values = scratch.Reserve(static_cast<size_t>(taps.count));
-  double sum = 0;
-  for (int32_t i = 0; i < taps.count; ++i) {
-    const double x = (i + taps.first - center + 0.5) * squeeze;
-    values[i] = interpolation_ == Interpolation::kBicubic ? Cubic(x) : Triangle(x);
-    sum += values[i];
-  }
-  for (int32_t i = 0; i < taps.count; ++i) {
-    const double weight = sum != 0 ? values[i] / sum : values[i];
-    weights[static_cast<size_t>(i)] = static_cast<int32_t>(weight * kOne + (weight < 0 ? -0.5 : 0.5));
+  double* values = scratch.Reserve(weights.size());
+  if (interpolation_ == Interpolation::kBicubic) {
+    FixedWeights<Cubic>(center, squeeze, taps, weights, values);
+  } else {
+    FixedWeights<Triangle>(center, squeeze, taps, weights, values);
   }
 }
 
@@ -95,15 +109,16 @@ void ResampleAxis::Nearest(int32_t first, std::span<int32_t> indices) const {
 }
 
 void Split(std::span<const int32_t> weights, int32_t leading, std::span<SplitPair> pairs) {
-  constexpr int32_t kLowMask = (1 << kSplitBits) - 1;
-  for (SplitPair& pair : pairs) pair = {};
-  auto tap = static_cast<uint32_t>(leading);
-  for (const int32_t weight : weights) {
-    SplitPair& pair = pairs[tap / 2];
-    const uint32_t shift = tap % 2 * 16;
-    pair.high |= (static_cast<uint32_t>(weight >> kSplitBits) & 0xffffu) << shift;
-    pair.low |= static_cast<uint32_t>(weight & kLowMask) << shift;
-    ++tap;
+  constexpr uint32_t kLowMask = (1 << kSplitBits) - 1;
+  const auto at = [&](size_t tap) {
+    const size_t i = tap - static_cast<size_t>(leading);  // wraps around before the first
+    return i < weights.size() ? weights[i] : 0;
+  };
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const int32_t a = at(2 * i);
+    const int32_t b = at(2 * i + 1);
+    pairs[i].high = (static_cast<uint32_t>(a >> kSplitBits) & 0xffffu) | static_cast<uint32_t>(b >> kSplitBits) << 16;
+    pairs[i].low = (static_cast<uint32_t>(a) & kLowMask) | (static_cast<uint32_t>(b) & kLowMask) << 16;
   }
 }
 

@@ -64,7 +64,7 @@ void Resampler::StartFilters() {
     columns_.Build(x_axis_, content_.x, content_.width, origin_x_, image_.size.width, image_.channels);
   }
   const auto max_taps = static_cast<size_t>(y_axis_.MaxTaps());
-  fixed_.Reserve(max_taps);
+  fixed_.Reserve(max_taps + 1);
   pairs_.Reserve((max_taps + 1) / 2);
   taps_.Reserve(max_taps + 1);
 
@@ -120,8 +120,9 @@ void Resampler::FilterRow(int32_t row, TapRange taps, size_t bytes, uint8_t* out
   const size_t pairs = (count + 1) / 2;
   taps_[count] = taps_[count - 1];  // with an odd count, the last pair's second weight is 0
   taps.first -= origin_y_;
-  y_axis_.Weights(content_.y + row, taps, {fixed_.data(), count}, values_);
-  Split({fixed_.data(), count}, 0, {pairs_.data(), pairs});
+  const std::span<int32_t> fixed(fixed_.data(), 2 * pairs);
+  y_axis_.Weights(content_.y + row, taps, fixed, values_);
+  Split(fixed, 0, {pairs_.data(), pairs});
   FilterRows({taps_.data(), 2 * pairs}, pairs_.data(), bytes, out);
 }
 

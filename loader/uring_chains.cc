@@ -138,12 +138,18 @@ void UringChains::Queue(uint32_t index, const char* path, std::span<uint8_t> to,
   state_->chains[index].pending = kSteps;
 }
 
-void UringChains::Submit() noexcept { io_uring_submit(&state_->ring); }
+void UringChains::Submit() noexcept {
+  // Deferred completions run only where they are asked for, and a wait of no time asks for none.
+  (void)io_uring_submit_and_get_events(&state_->ring);
+}
 
 void UringChains::Cancel(uint32_t index) noexcept {
-  io_uring_sqe* sqe = state_->NextSqe();
-  io_uring_prep_cancel64(sqe, uint64_t{index} * kSteps + 1, 0);
-  io_uring_sqe_set_data64(sqe, kCancelTag);
+  const uint64_t tag = uint64_t{index} * kSteps;
+  for (const uint64_t step : {tag, tag + 1}) {  // the open or the read, whichever it is at
+    io_uring_sqe* sqe = state_->NextSqe();
+    io_uring_prep_cancel64(sqe, step, 0);
+    io_uring_sqe_set_data64(sqe, kCancelTag);
+  }
 }
 
 bool UringChains::TakeFinished(Finished& finished) noexcept {

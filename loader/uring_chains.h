@@ -25,8 +25,9 @@ class UringChains {
   // Queues open(`path`) -> read(`to`, at `offset`) -> close on chain `index`. The path and the memory must stay until
   // the chain comes back. Requires: the chain is not under way.
   void Queue(uint32_t index, const char* path, std::span<uint8_t> to, uint64_t offset) noexcept;
+  // Hands over what was queued and lets the completions that are there arrive. Does not wait.
   void Submit() noexcept;
-  // Asks the kernel to give the read of a chain up; it comes back all the same.
+  // Asks the kernel to give the open or the read of a chain up; it comes back all the same.
   void Cancel(uint32_t index) noexcept;
 
   // A chain that came back, with the results of its steps: negative errno, or the bytes read.

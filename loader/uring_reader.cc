@@ -163,7 +163,10 @@ void UringReader::Complete(Entry& entry, std::error_code error, std::vector<Samp
 
 void UringReader::Finish(const UringChains::Finished& chain, std::vector<SampleJob>& done) noexcept {
   Entry& entry = (*entries_)[chain.index];
-  if (chain.open_result < 0) return Complete(entry, {-chain.open_result, std::generic_category()}, done);
+  if (chain.open_result < 0) {
+    const int error = entry.path[0] == '\0' ? ENAMETOOLONG : -chain.open_result;
+    return Complete(entry, {error, std::generic_category()}, done);
+  }
   if (entry.lost) return Complete(entry, {}, done);
   if (chain.read_result == -EAGAIN || chain.read_result == -EINTR) return Queue(chain.index);
   if (chain.read_result < 0) return Complete(entry, {-chain.read_result, std::generic_category()}, done);
