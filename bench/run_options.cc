@@ -19,6 +19,7 @@ template <typename T>
 CLI::Option* AddChoice(CLI::App& command, const char* name, T& value, const std::map<std::string, T>& names,
                        const std::string& fallback, const std::string& help) {
   return command.add_option(name, value, help)
+      ->take_last()
       ->transform(CLI::CheckedTransformer(names, CLI::ignore_case).description(""))
       ->option_text([&] {
         std::string text;
