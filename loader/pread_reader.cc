@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <condition_variable>
@@ -48,18 +49,21 @@ struct Shared {
   bool stop GUARDED_BY(mutex) = false;
 };
 
-bool Stopped(Shared& shared) {
+// Under the lock: once the reader has stopped, the source may be gone.
+std::error_code FindPath(Shared& shared, uint32_t file, std::span<char> path) {
   MutexLock lock(shared.mutex);
-  return shared.stop;
+  if (shared.stop) return std::make_error_code(std::errc::operation_canceled);
+  const bool fits = shared.source.Path(file, path.data(), path.size());
+  return fits ? std::error_code() : std::make_error_code(std::errc::filename_too_long);
 }
 
 // Reads until the extent (and the byte that shows growth) is there or the file ends.
-std::error_code ReadExtent(const Source& source, const Extent& extent, std::span<uint8_t> to, Diagnosis& diagnosis) {
-  char path[PATH_MAX];
-  if (!source.Path(extent.file, path, sizeof path)) return std::make_error_code(std::errc::filename_too_long);
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
+std::error_code ReadExtent(Shared& shared, const Extent& extent, std::span<uint8_t> to, Diagnosis& diagnosis) {
+  std::array<char, PATH_MAX> path;
+  std::error_code error = FindPath(shared, extent.file, path);
+  if (error) return error;
+  const int file = open(path.data(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return LastError();
-  std::error_code error;
   uint64_t got = 0;
   while (got < BytesToAsk(extent)) {
     const ssize_t n =
@@ -91,8 +95,8 @@ void ReadRequests(const std::shared_ptr<Shared>& shared) {
     std::error_code error;
     Diagnosis diagnosis;
     uint64_t landed = 0;
-    for (uint32_t i = 0; i < extents.size() && !error && !Stopped(*shared); ++i) {
-      error = ReadExtent(shared->source, extents[i], memory.subspan(landed), diagnosis);
+    for (uint32_t i = 0; i < extents.size() && !error; ++i) {
+      error = ReadExtent(*shared, extents[i], memory.subspan(landed), diagnosis);
       landed += extents[i].bytes;
     }
 

@@ -4,11 +4,13 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <mutex>
 #include <optional>
 
 namespace stoker {
+
 // One per process while any loader lives: oneTBB's threads, which the arenas of all loaders borrow. It alone sets the
 // global limit: the smallest limit in a process wins, and without one an arena larger than the machine silently gets
 // fewer threads than asked.
@@ -40,6 +42,14 @@ class WorkerPool {
   std::optional<tbb::global_control> limit_;
 };
 
+namespace {
+
+// Counts hand-overs to oneTBB. Release before a task is enqueued, acquire when it begins: TBB orders the two already,
+// but ThreadSanitizer cannot see into its library, and a suppression wide enough would hide our own races.
+std::atomic<uint64_t> handed_over{0};
+
+}  // namespace
+
 // This loader's share of the threads; no slot is kept for the thread that enqueues.
 struct Workers::Arena {
   explicit Arena(int workers) : arena(workers, 0) {}
@@ -69,7 +79,11 @@ void Workers::Push(SampleJob job) {
 void Workers::StartOne() {
   if (running_ >= active_ || running_ >= waiting_.size() + (max_workers_ - free_numbers_.size())) return;
   ++running_;
-  arena_->arena.enqueue([this] { RunOne(); });
+  handed_over.fetch_add(1, std::memory_order_release);
+  arena_->arena.enqueue([this] {
+    (void)handed_over.load(std::memory_order_acquire);
+    RunOne();
+  });
 }
 
 void Workers::RunOne() {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 #include <stdexcept>
 
 namespace stoker {
@@ -18,6 +20,11 @@ RunOptions Parse(std::vector<std::string> words) {
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
   command.parse(words);
   return line.Finish();
+}
+
+std::vector<std::string> Words(const std::string& line) {
+  std::istringstream words(line);
+  return {std::istream_iterator<std::string>(words), std::istream_iterator<std::string>()};
 }
 
 // The message that a command line is refused with.
@@ -45,72 +52,14 @@ TEST(RunOptions, HaveTheDefaultsOfTheHelp) {
 }
 
 TEST(RunOptions, TakeEveryOption) {
-  const RunOptions options = Parse({"photos",
-                                    "--batch-size",
-                                    "32",
-                                    "--num-workers",
-                                    "3",
-                                    "--prefetch-factor",
-                                    "4",
-                                    "--no-shuffle",
-                                    "--seed",
-                                    "9",
-                                    "--epochs",
-                                    "2",
-                                    "--drop-last",
-                                    "--transform",
-                                    "eval",
-                                    "--size",
-                                    "192",
-                                    "--dtype",
-                                    "bfloat16",
-                                    "--layout",
-                                    "nhwc",
-                                    "--mean",
-                                    "0.5,0.4,0.3",
-                                    "--std",
-                                    "0.2,0.2,0.1",
-                                    "--decode",
-                                    "fast",
-                                    "--interpolation",
-                                    "bicubic",
-                                    "--reader",
-                                    "pread",
-                                    "--queue-depth",
-                                    "8",
-                                    "--device",
-                                    "sim",
-                                    "--on-error",
-                                    "mask",
-                                    "--strict",
-                                    "--max-errors",
-                                    "7",
-                                    "--exif",
-                                    "--channels",
-                                    "rgb",
-                                    "--max-pixels",
-                                    "1000000",
-                                    "--max-file-bytes",
-                                    "1MB",
-                                    "--memory-limit",
-                                    "2GB",
-                                    "--allow-empty",
-                                    "--classes",
-                                    "c.txt",
-                                    "--rank",
-                                    "1",
-                                    "--world-size",
-                                    "2",
-                                    "--step-ms",
-                                    "2.5",
-                                    "--report-every",
-                                    "10",
-                                    "--json",
-                                    "r.json",
-                                    "--dump",
-                                    "d",
-                                    "--read-deadline",
-                                    "5"});
+  const RunOptions options =
+      Parse(Words("photos --batch-size 32 --num-workers 3 --prefetch-factor 4 --no-shuffle --seed 9 --epochs "
+                  "2 --drop-last --transform eval --size 192 --dtype bfloat16 --layout nhwc --mean "
+                  "0.5,0.4,0.3 --std 0.2,0.2,0.1 --decode fast --interpolation bicubic --reader pread "
+                  "--queue-depth 8 --device sim --on-error mask --strict --max-errors 7 --exif --channels rgb "
+                  "--max-pixels 1000000 --max-file-bytes 1MB --memory-limit 2GB --allow-empty --classes c.txt "
+                  "--rank 1 --world-size 2 --step-ms 2.5 --report-every 10 --json r.json --dump d "
+                  "--read-deadline 5"));
   EXPECT_EQ(options.loader.batch_size, 32);
   EXPECT_EQ(options.loader.reader, ReaderKind::kPread);
   EXPECT_EQ(options.loader.device, DeviceKind::kSim);

@@ -13,24 +13,34 @@ namespace {
 
 std::atomic<int64_t> allocations{0};
 
-void* Counted(std::size_t bytes, std::size_t alignment) {
+void* Counted(std::size_t bytes, std::size_t alignment) noexcept {
   allocations.fetch_add(1, std::memory_order_relaxed);
-  void* memory = alignment > alignof(std::max_align_t)
-                     ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)
-                     : std::malloc(bytes > 0 ? bytes : 1);
+  if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes > 0 ? bytes : 1);
+  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+void* CountedOrThrow(std::size_t bytes, std::size_t alignment) {
+  void* memory = Counted(bytes, alignment);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
 
+constexpr std::size_t Number(std::align_val_t alignment) { return static_cast<std::size_t>(alignment); }
+
 }  // namespace
 
-void* operator new(std::size_t bytes) { return Counted(bytes, 0); }
-void* operator new[](std::size_t bytes) { return Counted(bytes, 0); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return Counted(bytes, static_cast<std::size_t>(alignment));
+// All of them: what one of these allocates, any of the others may free.
+void* operator new(std::size_t bytes) { return CountedOrThrow(bytes, 0); }
+void* operator new[](std::size_t bytes) { return CountedOrThrow(bytes, 0); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) { return CountedOrThrow(bytes, Number(alignment)); }
+void* operator new[](std::size_t bytes, std::align_val_t alignment) { return CountedOrThrow(bytes, Number(alignment)); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return Counted(bytes, 0); }
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return Counted(bytes, 0); }
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return Counted(bytes, Number(alignment));
 }
-void* operator new[](std::size_t bytes, std::align_val_t alignment) {
-  return Counted(bytes, static_cast<std::size_t>(alignment));
+void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return Counted(bytes, Number(alignment));
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
