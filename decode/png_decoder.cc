@@ -107,16 +107,31 @@ void ReadInterlaced(png_structp png, int passes, Image& image) {
   }
 }
 
+// Whether the chunks run on to the end chunk: a cut file is an error whatever part of it is asked for. Costs a few
+// steps, no byte is decoded.
+bool RunsToTheEnd(std::span<const uint8_t> bytes) noexcept {
+  constexpr size_t kAroundData = 12;  // length, type and checksum
+  for (size_t at = 8; at + kAroundData <= bytes.size();) {
+    const size_t data_bytes = ReadBigEndian(bytes.data() + at);
+    if (bytes.size() - at - kAroundData < data_bytes) return false;
+    if (std::memcmp(bytes.data() + at + 4, "IEND", 4) == 0) return true;
+    at += kAroundData + data_bytes;
+  }
+  return false;
+}
+
+std::error_code Truncated(std::span<const uint8_t> bytes, Diagnosis& diagnosis) noexcept {
+  char words[sizeof(diagnosis.detail)];
+  std::snprintf(words, sizeof(words), "truncated after %zu bytes", bytes.size());
+  diagnosis.Say(words);
+  diagnosis.offset_bytes = static_cast<int64_t>(bytes.size());
+  return DecodeError::kTruncated;
+}
+
 }  // namespace
 
 std::error_code ReadPngSize(std::span<const uint8_t> bytes, ImageSize& size, Diagnosis& diagnosis) noexcept {
-  if (bytes.size() < kHeaderEnd) {
-    char words[sizeof(diagnosis.detail)];
-    std::snprintf(words, sizeof(words), "truncated after %zu bytes", bytes.size());
-    diagnosis.Say(words);
-    diagnosis.offset_bytes = static_cast<int64_t>(bytes.size());
-    return DecodeError::kTruncated;
-  }
+  if (bytes.size() < kHeaderEnd) return Truncated(bytes, diagnosis);
   const uint32_t width = ReadBigEndian(bytes.data() + kSizeOffset);
   const uint32_t height = ReadBigEndian(bytes.data() + kSizeOffset + 4);
   const bool is_header = std::memcmp(bytes.data() + 8, "\0\0\0\x0DIHDR", 8) == 0;
@@ -126,7 +141,7 @@ std::error_code ReadPngSize(std::span<const uint8_t> bytes, ImageSize& size, Dia
     return DecodeError::kCorrupt;
   }
   size = {static_cast<int32_t>(width), static_cast<int32_t>(height)};
-  return {};
+  return RunsToTheEnd(bytes) ? std::error_code() : Truncated(bytes, diagnosis);
 }
 
 std::error_code DecodePng(std::span<const uint8_t> bytes, const Rect& region, bool strict, Image& image, RegionBox& box,

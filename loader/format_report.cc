@@ -58,7 +58,7 @@ std::string FormatReport(const StallReport& report) {
   if (report.oversized_bytes_peak > 0) text += ", beside it large files " + Bytes(report.oversized_bytes_peak);
   text += '\n';
   if (report.decoder_warnings > 0) {
-    text += fmt::format("  warnings     {} pictures that the decoder complained of were used (strict refuses them)\n",
+    text += fmt::format("  warnings     {} decodes gave pixels with a complaint (strict refuses them)\n",
                         report.decoder_warnings);
   }
   if (report.skipped_count > 0) text += Skips(report);
