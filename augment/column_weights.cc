@@ -53,8 +53,8 @@ void ColumnWeights::Build(const ResampleAxis& axis, int32_t begin, int32_t count
 }
 
 size_t ColumnWeights::bytes() const {
-  return first.bytes() + weights.bytes() + offsets.bytes() + indices.bytes() + lanes.bytes() + digits.bytes() + counts_.bytes() +
-         fixed_.bytes() + values_.bytes();
+  return first.bytes() + weights.bytes() + offsets.bytes() + indices.bytes() + lanes.bytes() + digits.bytes() +
+         counts_.bytes() + fixed_.bytes() + values_.bytes();
 }
 
 }  // namespace stoker

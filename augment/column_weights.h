@@ -27,12 +27,13 @@ struct ColumnWeights {
   Scratch<uint8_t> indices;  // [vector][load][lane][4]: which bytes of the load make the lane's pair of taps
   Scratch<uint32_t> lanes;   // [vector][pair][high, low][lane]: weights
 
-  // Or, where `by_groups`, for the target that takes groups of four taps: [vector], [vector][lane][4] and
-  // [vector][group][digit][lane], each lane gathered from one load of 64 bytes or, if `wide`, 128.
-  bool by_groups = false;
+  // Or, where `vnni`, for the kernels of that name: one load of 64 bytes, or 128 if `wide`, gives all lanes of a vector
+  // each four taps at a time, `groups` times; or two taps in all, where there are 0 groups. Then it is [vector],
+  // [vector][lane][4] and [vector][group][digit][lane], with 0 groups [vector][high, low][lane].
+  bool vnni = false;
   bool wide = false;
   size_t groups = 0;
-  Scratch<uint32_t> digits;  // [group][digit][output pixel]
+  Scratch<uint32_t> digits;  // [group][digit][output pixel], or [high, low][output pixel]
 
   // Weights for outputs [begin, begin + count) of `axis`, whose pixel 0 is the source's pixel `origin`.
   // Throws std::bad_alloc, also where the tables would exceed 1 GiB.

@@ -277,18 +277,18 @@ HWY_EXPORT(FilterColumnsVector);
 HWY_EXPORT(FilterRowsVector);
 
 void ArrangeColumns(ColumnWeights& weights) {
-  weights.by_groups = ArrangeColumnsVnni(weights);
-  if (!weights.by_groups) HWY_DYNAMIC_DISPATCH(ArrangeColumnsVector)(weights);
+  weights.vnni = HasVnni() && ArrangeColumnsVnni(weights);
+  if (!weights.vnni) HWY_DYNAMIC_DISPATCH(ArrangeColumnsVector)(weights);
 }
 
 void FilterColumns(const ColumnWeights& weights, const SourceRows& rows, const FilteredRows& out) {
-  if (weights.by_groups) return FilterColumnsVnni(weights, rows, out);
+  if (weights.vnni) return FilterColumnsVnni(weights, rows, out);
   HWY_DYNAMIC_DISPATCH(FilterColumnsVector)(weights, rows, out);
 }
 
 void FilterRows(std::span<const uint8_t* const> rows, const SplitPair* weights, size_t bytes, uint8_t* out) {
   assert(!rows.empty() && rows.size() % 2 == 0);
-  if (FilterRowsVnni(rows, weights, bytes, out)) return;
+  if (HasVnni() && FilterRowsVnni(rows, weights, bytes, out)) return;
   HWY_DYNAMIC_DISPATCH(FilterRowsVector)(rows, weights, bytes, out);
 }
 

@@ -1,5 +1,5 @@
-// The resampling kernels of CPUs that gather bytes across a whole vector and multiply them by fours (AVX-512 VBMI and
-// VNNI). They write the same bytes as the kernels of any target. Called by those in resample_kernels.h alone.
+// The resampling kernels of CPUs that gather bytes across a whole vector (AVX-512 VBMI) and add up products of bytes
+// (AVX-512 VNNI). They write the same bytes as those of any target. For the use of resample_kernels.cc alone.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,15 @@
 
 namespace stoker {
 
-// Arranges `weights` for FilterColumnsVnni. False where the chosen target, the distance of the taps or a weight's size
-// does not permit that: another target's arrangement has to serve.
-bool ArrangeColumnsVnni(ColumnWeights& weights);
+// Whether the chosen target is such a CPU. All the others require it.
+bool HasVnni();
 
-// As FilterColumns. Requires: ArrangeColumnsVnni(weights) gave true.
+// False where the distance of the taps or a weight's size does not permit the arrangement.
+bool ArrangeColumnsVnni(ColumnWeights& weights);
+// As FilterColumns. Requires: the last ArrangeColumnsVnni(weights) gave true.
 void FilterColumnsVnni(const ColumnWeights& weights, const SourceRows& rows, const FilteredRows& out);
 
-// As FilterRows; false, and nothing written, where another target has to do it or does it faster.
+// As FilterRows. False, and nothing written, where the number of rows or a weight's size does not permit it.
 bool FilterRowsVnni(std::span<const uint8_t* const> rows, const SplitPair* weights, size_t bytes, uint8_t* out);
 
 }  // namespace stoker

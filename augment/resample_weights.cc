@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cmath>
 
+#include "augment/resample_weights_kernels.h"
+
 namespace stoker {
 
 namespace {
@@ -11,35 +13,17 @@ namespace {
 // The filters and their radius as Pillow has them.
 double Radius(Interpolation interpolation) { return interpolation == Interpolation::kBicubic ? 2.0 : 1.0; }
 
-// Both without branches, which a neighbour's taps could not predict.
-double Triangle(double x) { return std::max(1.0 - std::fabs(x), 0.0); }
+double Triangle(double x) {
+  x = std::fabs(x);
+  return x < 1.0 ? 1.0 - x : 0.0;
+}
 
 double Cubic(double x) {
   constexpr double kA = -0.5;
   x = std::fabs(x);
-  const double inner = ((kA + 2.0) * x - (kA + 3.0)) * x * x + 1;
-  const double outer = (((x - 5) * x + 8) * x - 4) * kA;
-  const double tail = x < 2.0 ? outer : 0.0;
-  return x < 1.0 ? inner : tail;
-}
-
-template <double (*kFilter)(double)>
-void FixedWeights(double center, double squeeze, TapRange taps, std::span<int32_t> weights, double* values) {
-  constexpr double kOne = 1 << kWeightBits;
-  const double first = taps.first;
-  const double count = taps.count;
-  double sum = 0;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    const double tap = static_cast<int32_t>(i);
-    const double value = kFilter((tap + first - center + 0.5) * squeeze);
-    values[i] = tap < count ? value : 0.0;
-    sum += values[i];
-  }
-  if (sum == 0) sum = 1;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    const double weight = values[i] / sum;
-    weights[i] = static_cast<int32_t>(weight * kOne + (weight < 0 ? -0.5 : 0.5));
-  }
+  if (x < 1.0) return ((kA + 2.0) * x - (kA + 3.0)) * x * x + 1;
+  if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * kA;
+  return 0.0;
 }
 
 }  // namespace
@@ -88,13 +72,22 @@ void ResampleAxis::Weights(int32_t index, TapRange taps, std::span<int32_t> weig
     weights[0] = 1 << kWeightBits;
     return;
   }
-  const double center = begin_ + (index + 0.5) * scale_;
-  const double squeeze = 1.0 / stretch_;
-  double* values = scratch.Reserve(weights.size());
-  if (interpolation_ == Interpolation::kBicubic) {
-    FixedWeights<Cubic>(center, squeeze, taps, weights, values);
-  } else {
-    FixedWeights<Triangle>(center, squeeze, taps, weights, values);
+  const PlacedFilter filter{interpolation_, begin_ + (index + 0.5) * scale_, 1.0 / stretch_};
+  FixedWeights(filter, taps, weights, scratch.Reserve(weights.size() + kWeightPadding));
+}
+
+void FixedWeightsScalar(const PlacedFilter& filter, TapRange taps, std::span<int32_t> weights, double* values) {
+  constexpr double kOne = 1 << kWeightBits;
+  double sum = 0;
+  for (int32_t i = 0; i < taps.count; ++i) {
+    const double x = (i + taps.first - filter.center + 0.5) * filter.squeeze;
+    values[i] = filter.interpolation == Interpolation::kBicubic ? Cubic(x) : Triangle(x);
+    sum += values[i];
+  }
+  std::fill(weights.begin(), weights.end(), 0);
+  for (int32_t i = 0; i < taps.count; ++i) {
+    const double weight = sum != 0 ? values[i] / sum : values[i];
+    weights[static_cast<size_t>(i)] = static_cast<int32_t>(weight * kOne + (weight < 0 ? -0.5 : 0.5));
   }
 }
 

@@ -35,8 +35,8 @@ class ResampleAxis {
   TapRange Taps(int32_t index) const;
   // No range has more taps.
   int32_t MaxTaps() const;
-  // Writes the weights of `taps` (what Taps gave for `index`) in fixed point with kWeightBits, whose sum is 1, and zeros
-  // into what remains of `weights`: as many as for the output before make it faster.
+  // Writes the weights of `taps` (what Taps gave for `index`) in fixed point with kWeightBits, whose sum is 1, and
+  // zeros into what remains of `weights`: as many as for the output before make it faster.
   void Weights(int32_t index, TapRange taps, std::span<int32_t> weights, Scratch<double>& scratch) const;
 
   // kNearest: the source pixels of outputs [first, first + indices.size()).

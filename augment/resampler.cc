@@ -64,8 +64,9 @@ void Resampler::StartFilters() {
     columns_.Build(x_axis_, content_.x, content_.width, origin_x_, image_.size.width, image_.channels);
   }
   const auto max_taps = static_cast<size_t>(y_axis_.MaxTaps());
-  fixed_.Reserve(max_taps + 1);
-  pairs_.Reserve((max_taps + 1) / 2);
+  max_pairs_ = (max_taps + 1) / 2;
+  fixed_.Reserve(2 * max_pairs_);
+  pairs_.Reserve(kRowsWeighed * max_pairs_);
   taps_.Reserve(max_taps + 1);
 
   const size_t ring_rows = rows_first ? kRowsAtOnce : std::bit_ceil(max_taps + kRowsAtOnce);
@@ -115,15 +116,30 @@ const uint8_t* Resampler::NearestRow() {
   return ring_.data();
 }
 
-void Resampler::FilterRow(int32_t row, TapRange taps, size_t bytes, uint8_t* out) {
-  const auto count = static_cast<size_t>(taps.count);
-  const size_t pairs = (count + 1) / 2;
+void Resampler::WeighRows(int32_t begin) {
+  const int32_t end = std::min(begin + static_cast<int32_t>(kRowsWeighed), content_.height);
+  SplitPair* pairs = pairs_.data();
+  for (int32_t row = begin; row < end; ++row, pairs += max_pairs_) {
+    const TapRange taps = y_axis_.Taps(content_.y + row);
+    row_taps_[static_cast<size_t>(row - begin)] = {taps.first + origin_y_, taps.count};
+    const size_t count = (static_cast<size_t>(taps.count) + 1) / 2;
+    const std::span<int32_t> fixed(fixed_.data(), 2 * count);
+    y_axis_.Weights(content_.y + row, taps, fixed, values_);
+    Split(fixed, 0, {pairs, count});
+  }
+}
+
+TapRange Resampler::NextTaps(int32_t row) {
+  const size_t place = static_cast<size_t>(row) % kRowsWeighed;
+  if (place == 0) WeighRows(row);
+  return row_taps_[place];
+}
+
+void Resampler::FilterRow(int32_t row, size_t bytes, uint8_t* out) {
+  const size_t place = static_cast<size_t>(row) % kRowsWeighed;
+  const auto count = static_cast<size_t>(row_taps_[place].count);
   taps_[count] = taps_[count - 1];  // with an odd count, the last pair's second weight is 0
-  taps.first -= origin_y_;
-  const std::span<int32_t> fixed(fixed_.data(), 2 * pairs);
-  y_axis_.Weights(content_.y + row, taps, fixed, values_);
-  Split(fixed, 0, {pairs_.data(), pairs});
-  FilterRows({taps_.data(), 2 * pairs}, pairs_.data(), bytes, out);
+  FilterRows({taps_.data(), (count + 1) / 2 * 2}, &pairs_[place * max_pairs_], bytes, out);
 }
 
 const uint8_t* Resampler::RowsFirst() {
@@ -146,9 +162,9 @@ const uint8_t* Resampler::RowsFirst() {
       done[r] = ring_.data() + r * ring_stride_;
       uint8_t* out = columns ? middle_.data() + r * middle_stride + offset : done[r];
       middle[r] = out - offset;
-      const TapRange taps = Taps(row);
+      const TapRange taps = NextTaps(row);
       for (int32_t i = 0; i < taps.count; ++i) taps_[static_cast<size_t>(i)] = image_.row(taps.first + i) + offset;
-      FilterRow(row, taps, static_cast<size_t>(end - begin) * channels(), out);
+      FilterRow(row, static_cast<size_t>(end - begin) * channels(), out);
     }
     if (columns) FilterColumns(columns_, middle, done);
   }
@@ -170,13 +186,13 @@ void Resampler::FillRing(int32_t end) {
 }
 
 const uint8_t* Resampler::ColumnsFirst() {
-  const TapRange taps = Taps(row_);
+  const TapRange taps = NextTaps(row_);
   FillRing(taps.first + taps.count);
   for (int32_t i = 0; i < taps.count; ++i) {
     taps_[static_cast<size_t>(i)] = ring_.data() + static_cast<size_t>((taps.first + i) & ring_mask_) * ring_stride_;
   }
   if (y_axis_.identity()) return taps_[0];
-  FilterRow(row_, taps, row_bytes(), middle_.Reserve(ring_stride_));
+  FilterRow(row_, row_bytes(), middle_.Reserve(ring_stride_));
   return middle_.data();
 }
 

@@ -41,8 +41,11 @@ class Resampler {
   void FillRing(int32_t end);
   // The source rows, as the image counts them, that content row `row` needs.
   TapRange Taps(int32_t row) const;
+  // The same from the first row to the last, each once, with the weights made ready for FilterRow.
+  TapRange NextTaps(int32_t row);
+  void WeighRows(int32_t begin);
   // The vertical filter for content row `row`, whose pointers to source rows are in taps_.
-  void FilterRow(int32_t row, TapRange taps, size_t bytes, uint8_t* out);
+  void FilterRow(int32_t row, size_t bytes, uint8_t* out);
   size_t row_bytes() const { return static_cast<size_t>(content_.width) * channels(); }
   size_t channels() const { return static_cast<size_t>(image_.channels); }
 
@@ -57,8 +60,12 @@ class Resampler {
   ColumnWeights columns_;
   Scratch<int32_t> nearest_x_, nearest_y_;
 
-  Scratch<int32_t> fixed_;  // the vertical weights of one row
-  Scratch<SplitPair> pairs_;
+  // The vertical weights of a few rows at once: one row's would keep its filter waiting.
+  static constexpr size_t kRowsWeighed = 8;
+  std::array<TapRange, kRowsWeighed> row_taps_;
+  size_t max_pairs_ = 0;
+  Scratch<SplitPair> pairs_;  // [kRowsWeighed][max_pairs_]
+  Scratch<int32_t> fixed_;
   Scratch<double> values_;
   Scratch<const uint8_t*> taps_;
 

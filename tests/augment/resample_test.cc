@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "augment/resample_kernels.h"
 #include "augment/resample_weights.h"
+#include "augment/resample_weights_kernels.h"
 #include "augment/resampler.h"
 #include "tests/augment/oracle.h"
 #include "tests/augment/targets.h"
@@ -57,7 +59,43 @@ TEST(Split, IsExact) {
   }
 }
 
-// Every target against the twin, at widths and scales that need one, two and four loads a block.
+TEST(FixedWeights, EveryTargetEqualsTheScalarTwin) {
+  ForEachTarget([] {
+    for (const Interpolation filter : kFilters) {
+      for (const double scale : {0.01, 0.3, 1.0, 1.37, 2.9, 40.0}) {
+        const double stretch = std::max(scale, 1.0);
+        const auto count = static_cast<int32_t>(4 * stretch) + 1;
+        for (int32_t i = 0; i < 200; ++i) {
+          const PlacedFilter placed{filter, 1000 + (i + 0.5) * scale, 1.0 / stretch};
+          const TapRange taps{static_cast<int32_t>(placed.center - 2 * stretch), count - i % 3};
+          std::vector<int32_t> fast(static_cast<size_t>(count) + static_cast<size_t>(i) % 5), slow(fast.size());
+          Scratch<double> values;
+          FixedWeights(placed, taps, fast, values.Reserve(fast.size() + kWeightPadding));
+          FixedWeightsScalar(placed, taps, slow, values.data());
+          ASSERT_EQ(fast, slow) << "scale " << scale << ", center " << placed.center;
+        }
+      }
+    }
+  });
+}
+
+void ExpectColumnsAsTheTwin(const ColumnWeights& weights, const SourceRows& rows) {
+  const size_t bytes = static_cast<size_t>(weights.width) * static_cast<size_t>(weights.channels);
+  std::vector<uint8_t> fast(kRowsAtOnce * (bytes + kRowPadding)), slow(fast.size());
+  FilteredRows fast_rows, slow_rows;
+  for (size_t r = 0; r < kRowsAtOnce; ++r) {
+    fast_rows[r] = &fast[r * (bytes + kRowPadding)];
+    slow_rows[r] = &slow[r * (bytes + kRowPadding)];
+  }
+  FilterColumns(weights, rows, fast_rows);
+  FilterColumnsScalar(weights, rows, slow_rows);
+  for (size_t r = 0; r < kRowsAtOnce; ++r) {
+    ASSERT_TRUE(std::equal(fast_rows[r], fast_rows[r] + bytes, slow_rows[r])) << "row " << r;
+  }
+}
+
+// Every target against the twin, at widths and scales that need one, two and four loads a block, and one and two of a
+// whole vector.
 TEST(FilterColumns, EveryTargetEqualsTheScalarTwin) {
   ForEachTarget([] {
     ColumnWeights weights;
@@ -74,6 +112,7 @@ TEST(FilterColumns, EveryTargetEqualsTheScalarTwin) {
                                       {333, 97},
                                       {400, 31},
                                       {999, 64},
+                                      {1000, 200},
                                       {1000, 3},
                                       {3000, 11},
                                       {65500, 2}}) {
@@ -82,23 +121,46 @@ TEST(FilterColumns, EveryTargetEqualsTheScalarTwin) {
           Image image;
           oracle::CopyTo(picture, image);
           weights.Build(ResampleAxis(filter, in, out), 0, out, 0, in, channels);
-          const auto bytes = static_cast<size_t>(out) * static_cast<size_t>(channels);
-          std::vector<uint8_t> fast(kRowsAtOnce * (bytes + kRowPadding)), slow(fast.size());
           SourceRows rows;
-          FilteredRows fast_rows, slow_rows;
-          for (size_t r = 0; r < kRowsAtOnce; ++r) {
-            rows[r] = image.row(static_cast<int32_t>(r));
-            fast_rows[r] = &fast[r * (bytes + kRowPadding)];
-            slow_rows[r] = &slow[r * (bytes + kRowPadding)];
-          }
-          FilterColumns(weights, rows, fast_rows);
-          FilterColumnsScalar(weights, rows, slow_rows);
-          for (size_t r = 0; r < kRowsAtOnce; ++r) {
-            ASSERT_TRUE(std::equal(fast_rows[r], fast_rows[r] + bytes, slow_rows[r])) << "row " << r;
-          }
+          for (size_t r = 0; r < kRowsAtOnce; ++r) rows[r] = image.row(static_cast<int32_t>(r));
+          ExpectColumnsAsTheTwin(weights, rows);
         }
       }
     }
+  });
+}
+
+// No crop has such weights; 2.1 and -1.1 are more than three signed digits of 8 bits hold.
+constexpr int32_t kLargeWeight = 8808038;
+const std::vector<int32_t> kLargeWeights = {kLargeWeight, (1 << kWeightBits) - kLargeWeight, 0};
+
+TEST(FilterColumns, TakesWeightsThatNeedMoreThanThreeDigits) {
+  ForEachTarget([] {
+    std::vector<uint8_t> row(300 + kRowPadding);
+    for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<uint8_t>(i * 67 % 200);
+    ColumnWeights weights;
+    weights.Build(ResampleAxis(Interpolation::kBilinear, 100, 70), 0, 70, 0, 100, 3);
+    ASSERT_EQ(weights.pairs, 2u);
+    for (size_t x = 0; x < 70; ++x) Split(kLargeWeights, 0, {&weights.weights[x * 2], 2});
+    ArrangeColumns(weights);
+    ExpectColumnsAsTheTwin(weights, {row.data(), row.data(), row.data(), row.data()});
+  });
+}
+
+TEST(FilterRows, TakesWeightsThatNeedMoreThanThreeDigits) {
+  ForEachTarget([] {
+    constexpr size_t kBytes = 100;
+    std::vector<uint8_t> source(4 * kBytes + kRowPadding);
+    for (size_t i = 0; i < source.size(); ++i) source[i] = static_cast<uint8_t>(i * 67 % 200);
+    const uint8_t* row = source.data();
+    const std::vector<const uint8_t*> rows = {row, row + kBytes, row + 2 * kBytes, row + 3 * kBytes};
+    std::vector<SplitPair> pairs(2);
+    Split(kLargeWeights, 0, pairs);
+    std::vector<uint8_t> fast(kBytes + kRowPadding), slow(kBytes);
+    FilterRows(rows, pairs.data(), kBytes, fast.data());
+    FilterRowsScalar(rows, pairs.data(), kBytes, slow.data());
+    fast.resize(kBytes);
+    EXPECT_EQ(fast, slow);
   });
 }
 
@@ -112,7 +174,7 @@ TEST(FilterRows, EveryTargetEqualsTheScalarTwin) {
   ForEachTarget([] {
     Scratch<double> scratch;
     for (const Interpolation filter : kFilters) {
-      for (const int32_t in : {2, 4, 6, 9, 40}) {
+      for (const int32_t in : {2, 4, 6, 9, 40, 300}) {
         for (const int32_t width : {1, 3, 16, 63, 64, 224}) {
           const oracle::Picture picture = oracle::RandomPicture(width, in, 3, 2);
           Image image;

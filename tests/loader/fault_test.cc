@@ -1,63 +1,21 @@
-// What bad samples, failing devices and careless callers do to a loader: a clear error, never a hang.
+// What bad samples and failing machines do to a loader: a clear error, never a hang.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <thread>
 
-#include "loader/file_source.h"
-#include "loader/loader.h"
 #include "loader/seams.h"
 #include "tests/loader/drain.h"
+#include "tests/loader/faults.h"
 #include "tests/loader/late_reader.h"
-#include "tests/loader/picture_folder.h"
 #include "transfer/sim_device.h"
 
 namespace stoker {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr int kGood = 20;
-
-// Good JPEGs and, among them, an empty file, one cut in its header and one that is no picture.
-class Faults : public testing::Test {
- protected:
-  Faults() {
-    for (int i = 0; i < kGood; ++i) folder_.Write(fmt::format("a/{:02}.jpg", i), GoodJpeg(static_cast<uint32_t>(i)));
-    options_.batch_size = 4;
-    options_.recipe = TrainRecipe(16, ElementType::kUint8);
-    options_.num_workers = 4;
-    options_.shuffle = false;
-  }
-  void AddBad() const {
-    folder_.Write("a/05-empty.jpg", {});
-    folder_.Write("a/06-html.jpg", {'<', 'h', 't', 'm', 'l', '>', ' ', '4', '0', '4'});
-    Bytes cut = GoodJpeg(3);
-    cut.resize(100);
-    folder_.Write("a/12-cut.jpg", cut);
-  }
-  std::unique_ptr<FileSource> Open() const { return OpenFolder(folder_.string()); }
-
-  TempFolder folder_;
-  LoaderOptions options_;
-};
-
-// The message of the Error that Next throws.
-std::string ThrownBy(Loader& loader, std::error_code* code = nullptr) {
-  try {
-    while (loader.Next()) {
-    }
-  } catch (const Error& error) {
-    if (code != nullptr) *code = error.code();
-    return error.what();
-  }
-  return "nothing thrown";
-}
 
 TEST_F(Faults, RaiseNamesTheSampleAndItsCauseAndGoesOnAfterIt) {
   AddBad();
@@ -211,91 +169,6 @@ TEST_F(Faults, AFailingCopyIsAnError) {
   Loader loader(options_, Open(), std::move(seams));
   EXPECT_THAT(ThrownBy(loader), HasSubstr("copying a batch to the device failed"));
   EXPECT_THROW(loader.Next(), std::system_error);
-}
-
-TEST_F(Faults, ACallerWhoKeepsEveryBatchIsToldSo) {
-  for (const DeviceKind device : {DeviceKind::kCpu, DeviceKind::kSim}) {
-    options_.device = device;
-    Loader loader(options_, Open());
-    std::vector<Batch> kept;
-    std::error_code code;
-    try {
-      for (;;) kept.push_back(*loader.Next());
-    } catch (const Error& error) {
-      code = error.code();
-      EXPECT_THAT(error.what(), HasSubstr("prefetch_factor"));
-    }
-    EXPECT_EQ(code, LoadError::kAllSlotsHeld);
-    const uint64_t next = kept.back().position() + 4;
-    kept.clear();
-    EXPECT_EQ(loader.Next()->position(), next);
-  }
-}
-
-TEST_F(Faults, CanBeDestroyedAtEveryMoment) {
-  for (const DeviceKind device : {DeviceKind::kCpu, DeviceKind::kSim}) {
-    for (const int workers : {0, 4}) {
-      for (int taken = 0; taken <= 6; ++taken) {
-        options_.device = device;
-        options_.num_workers = workers;
-        Loader loader(options_, Open());
-        std::optional<Batch> held;
-        for (int i = 0; i < taken; ++i) {
-          held.reset();
-          held = loader.Next();
-        }
-        EXPECT_EQ(held.has_value(), taken > 0 && taken <= 5);
-      }
-    }
-  }
-}
-
-TEST_F(Faults, AnExceptionInTheCallersLoopLeavesNothingBehind) {
-  for (int i = 0; i < 20; ++i) {
-    EXPECT_THROW(
-        {
-          Loader loader(options_, Open());
-          while (const auto batch = loader.Next()) throw std::runtime_error("the caller's own");
-        },
-        std::runtime_error);
-  }
-}
-
-TEST_F(Faults, TwoLoadersSideBySideGiveWhatEachGivesAlone) {
-  Loader alone(options_, Open());
-  const std::vector<LoadedBatch> expected = DrainEpochs(alone, 1);
-  Loader first(options_, Open());
-  options_.num_workers = 7;
-  Loader second(options_, Open());
-  for (const LoadedBatch& batch : expected) {
-    EXPECT_EQ(Copy(*first.Next()), batch);
-    EXPECT_EQ(Copy(*second.Next()), batch);
-  }
-}
-
-TEST_F(Faults, CancelEndsAWaitingNext) {
-  options_.reader = ReaderKind::kPread;
-  Loader loader(options_, Open(),
-                FaultyReads([](uint64_t, const SampleJob&) { return Fault{.error = {}, .never = true}; }));
-  std::thread canceller([&] { loader.Cancel(); });
-  std::error_code code;
-  ThrownBy(loader, &code);
-  canceller.join();
-  EXPECT_TRUE(code == LoadError::kCancelled || code == LoadError::kStopped) << code.message();
-}
-
-TEST_F(Faults, AForkedChildGetsAnErrorInsteadOfAHang) {
-  Loader loader(options_, Open());
-  ASSERT_TRUE(loader.Next());
-  const pid_t child = fork();
-  if (child == 0) {
-    std::error_code code;
-    ThrownBy(loader, &code);
-    _exit(code == LoadError::kForked ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 TEST_F(Faults, BuffersBeyondTheMemoryLimitAreRefusedWithTheNumbers) {
