@@ -10,6 +10,8 @@ namespace {
 
 // How long the feeder waits for a completion or a wake-up before it looks at deadlines again.
 constexpr std::chrono::milliseconds kPatience{100};
+// While pausing, workers end without a wake-up: looked at again this soon.
+constexpr std::chrono::microseconds kPausePatience{200};
 
 }  // namespace
 
@@ -106,9 +108,10 @@ void Feeder::Run() {
     if (reader_ == nullptr) {  // nothing can be read: only pausing and stopping are left
       std::this_thread::sleep_for(kPatience / 10);
     } else {
+      const bool pausing = state() == State::kPausing;
       if (state() == State::kRunning) IssueReads();
-      parts_.wake_up.WaitIn(*reader_, arrived_, kPatience);
-      for (SampleJob& job : arrived_) Arrived(std::move(job), false);
+      parts_.wake_up.WaitIn(*reader_, arrived_, pausing ? std::chrono::nanoseconds(kPausePatience) : kPatience);
+      for (SampleJob& job : arrived_) Arrived(std::move(job));
       arrived_.clear();
       CheckStuck();
     }
@@ -137,6 +140,7 @@ void Feeder::DropUnissued() {
 
 void Feeder::IssueReads() {
   while (reader_->has_room()) {
+    if (parts_.workers.outstanding() >= parts_.buffers.count()) return;  // enough to do: they wake us when it runs low
     if (!pending_) pending_ = NextJob();
     if (!pending_ || !StartRead(*pending_)) return;
     pending_.reset();
@@ -147,6 +151,7 @@ void Feeder::IssueReads() {
 std::optional<SampleJob> Feeder::NextJob() {
   std::optional<SampleJob> job = TakeRetry();
   if (!job) return JobAtNextPosition();
+  if (job->evicted) return job;
   const uint64_t attempt = job->attempt + 1;
   if (attempt >= parts_.order.positions()) {
     job->error = LoadError::kNoGoodSample;
@@ -197,6 +202,7 @@ void Feeder::Assign(SampleJob& job, uint64_t attempt) {
   job.error.clear();
   job.diagnosis = {};
   job.planned = false;
+  job.evicted = false;
   job.encoded_bytes = 0;
   const std::optional<ImageSize> size = parts_.source.PictureSize(job.id);
   if (size) job.error = parts_.task.MakePlanFor(job, *size);
@@ -211,8 +217,13 @@ void Feeder::Assign(SampleJob& job, uint64_t attempt) {
 bool Feeder::StartRead(SampleJob& job) {
   const uint64_t bytes = job.extents.bytes();
   if (!job.error && bytes > static_cast<uint64_t>(parts_.options.max_file_bytes)) job.error = LoadError::kFileTooLarge;
-  if (!job.error && job.encoded.memory().size() <= bytes) {
-    job.encoded.Release();
+  job.from_cache = read_cached_ && !job.error && !job.evicted && IsCached(parts_.source, job.extents);
+  if (job.from_cache) {
+    StampRead(job);
+    HandToWorkers(std::move(job));
+    return true;
+  }
+  if (!job.error && !job.encoded) {
     switch (parts_.buffers.TryLease(bytes + 1, job.encoded)) {
       case ReadBuffers::Outcome::kLeased:
         break;
@@ -224,12 +235,8 @@ bool Feeder::StartRead(SampleJob& job) {
   }
   StampRead(job);
   if (job.error) {
-    Arrived(std::move(job), false);
-  } else if (read_cached_ && ReadCached(parts_.source, job)) {
-    Arrived(std::move(job), true);
+    Arrived(std::move(job));
   } else {
-    job.error.clear();
-    job.diagnosis = {};
     reader_->Submit(std::move(job));
   }
   return true;
@@ -247,24 +254,27 @@ void Feeder::StampRead(const SampleJob& job) {
   record.before_read.Consider(room_);
 }
 
-void Feeder::Arrived(SampleJob job, bool cached) {
-  const int64_t sequence = job.sequence;
+void Feeder::Arrived(SampleJob job) {
   if (kCountersOn) {
-    SampleRecord& record = parts_.log.sample(sequence);
+    SampleRecord& record = parts_.log.sample(job.sequence);
     const int64_t now = parts_.now();
     if (job.attempt == 0) record.arrive_ns = now;
     record.bytes += job.encoded_bytes;
-    record.cached = cached;
-    if (cached) feeder_busy_ = {now, sequence, Cause::kRead};
-    if (reader_full_) room_ = {now, sequence, Cause::kRead};
+    if (reader_full_) room_ = {now, job.sequence, Cause::kRead};
     reader_full_ = false;
     if (job.error && job.attempt == 0) {  // never decoded: the decode takes no time
       record.start_ns = record.decoded_ns = record.end_ns = record.arrive_ns;
-      record.before_decode = {record.arrive_ns, sequence, Cause::kRead};
+      record.before_decode = {record.arrive_ns, job.sequence, Cause::kRead};
     }
   }
   if (job.error) return parts_.task.Fail(std::move(job));
+  HandToWorkers(std::move(job));
+}
+
+void Feeder::HandToWorkers(SampleJob job) {
+  const int64_t sequence = job.sequence;
   parts_.workers.Push(std::move(job));
+  // Without workers the job was decoded on this thread.
   if (kCountersOn && parts_.options.num_workers == 0) feeder_busy_ = {parts_.now(), sequence, Cause::kDecode};
 }
 

@@ -39,11 +39,11 @@ struct FeederParts {
 };
 
 // Walks an epoch's positions in order: leases a slot at each batch boundary and a buffer for each sample, starts the
-// read, and hands what arrived to the workers. It never blocks on a buffer or a slot: its one place of waiting is the
-// reader, out of which freed buffers and slots wake it. So finished reads are always collected.
-// Jobs are issued in position order, so that an earlier batch holds its buffers before a later one.
-// Threads: one *feeder* thread, made by the first Start, joined by the destructor. The public functions may be called
-// from the caller's thread, Retry from any.
+// read (or leaves it to a worker where the page cache has the file), and hands what arrived to the workers. It never
+// blocks on a buffer or a slot: its one place of waiting is the reader, out of which freed buffers and slots wake it.
+// So finished reads are always collected. Jobs are issued in position order, so that an earlier batch holds its buffers
+// before a later one. Threads: one *feeder* thread, made by the first Start, joined by the destructor. The public
+// functions may be called from the caller's thread, Retry from any.
 class Feeder {
  public:
   explicit Feeder(FeederParts parts);
@@ -84,7 +84,8 @@ class Feeder {
   // False where no buffer is free: the job stays pending.
   bool StartRead(SampleJob& job);
   void StampRead(const SampleJob& job);
-  void Arrived(SampleJob job, bool cached);
+  void Arrived(SampleJob job);
+  void HandToWorkers(SampleJob job);
   void DropUnissued();
   void CheckStuck();
 

@@ -123,10 +123,12 @@ Loader::Impl::Impl(LoaderOptions options, std::unique_ptr<Source> source, Loader
   const size_t spare = static_cast<size_t>(options_.memory_limit_bytes) - plan_.host_bytes();
   buffers_ = std::make_unique<ReadBuffers>(plan_.read_buffers, plan_.read_buffer_bytes, spare, now_, wake);
   const auto workers = static_cast<uint32_t>(options_.num_workers);
-  task_ = std::make_unique<SampleTask>(options_, recipe_, *source_, *log_, bad_, now_, workers,
+  task_ = std::make_unique<SampleTask>(options_, recipe_, *source_, *buffers_, *log_, bad_, now_, workers,
                                        [this](SampleJob job) { feeder_->Retry(std::move(job)); });
-  workers_ = std::make_unique<Workers>(workers, plan_.read_buffers,
-                                       [this](uint32_t worker, SampleJob job) { task_->Run(worker, std::move(job)); });
+  // Files in the page cache wait for a worker without a buffer, as many as there are buffers; the others hold one.
+  workers_ = std::make_unique<Workers>(
+      workers, 2 * plan_.read_buffers, [this](uint32_t worker, SampleJob job) { task_->Run(worker, std::move(job)); },
+      plan_.read_buffers / 4, wake);
   feeder_ = std::make_unique<Feeder>(FeederParts{
       options_, *source_, sampler_, delivery_->ring(), *buffers_, *task_, *workers_, *log_, *wake_up_, now_,
       slot_freed_by,
@@ -269,7 +271,7 @@ StallReport Loader::Impl::Report() {
   const StallTotals& totals = log_->Totals(now_());
   const bool all_cached = cached_first && totals.samples > 0 && totals.cached_reads == totals.samples;
   Judge(totals,
-        {.readers = all_cached ? 1.0 : static_cast<double>(options_.queue_depth),
+        {.readers = static_cast<double>(all_cached ? std::max(options_.num_workers, 1) : options_.queue_depth),
          .workers = static_cast<double>(std::max(options_.num_workers, 1))},
         report);
   report.reader = feeder_->reader_choice();

@@ -11,7 +11,7 @@ ReadBuffers::ReadBuffers(uint32_t buffers, size_t buffer_bytes, size_t spare_byt
       spare_bytes_(spare_bytes),
       now_(now),
       on_free_(std::move(on_free)),
-      arena_(buffers * buffer_bytes),
+      arena_(buffers * buffer_bytes, Arena::Pages::kTouched),
       buffers_(buffers) {
   free_.reserve(buffers);
   for (uint32_t i = buffers; i > 0; --i) free_.push_back(i - 1);
@@ -55,7 +55,7 @@ void ReadBuffers::Return(uint32_t buffer, int64_t sample) {
     returned.oversized.reset();
     free_.push_back(buffer);
     // Waking the feeder for every buffer would cost a context switch a sample; a quarter of them are refilled at once.
-    enough = enough || free_.size() == std::max<size_t>(1, buffers_.size() / 4) || free_.size() == buffers_.size();
+    enough = enough || free_.size() == std::max<size_t>(1, buffers_.size() / 4);
   }
   if (enough) on_free_();
 }

@@ -66,6 +66,7 @@ class ReadBuffers {
   size_t oversized_bytes_peak() const EXCLUDES(mutex_);
   uint32_t leased() const EXCLUDES(mutex_);
   size_t buffer_bytes() const noexcept { return buffer_bytes_; }
+  size_t count() const noexcept { return buffers_.size(); }
 
   // Gives up the memory that is still leased to reads which never came back: the kernel may yet write it.
   void Abandon() noexcept;

@@ -30,7 +30,27 @@ ssize_t ReadExtentCached(const char* path, const Extent& extent, std::span<uint8
   return got >= static_cast<ssize_t>(extent.bytes) ? got : -1;
 }
 
+// Whether the last byte of the extent is in the page cache: read-ahead fetches files from their beginning.
+bool IsExtentCached(const char* path, const Extent& extent) {
+  const int file = OpenCached(path);
+  if (file < 0) return false;
+  char byte = 0;
+  const iovec vector = {&byte, 1};
+  const uint64_t last = extent.offset_bytes + (extent.bytes > 0 ? extent.bytes - 1 : 0);
+  const ssize_t got = preadv2(file, &vector, 1, static_cast<off_t>(last), RWF_NOWAIT);
+  close(file);
+  return got == (extent.bytes > 0 ? 1 : 0);
+}
+
 }  // namespace
+
+bool IsCached(const Source& source, const Extents& extents) noexcept {
+  char path[PATH_MAX];
+  for (uint32_t i = 0; i < extents.size(); ++i) {
+    if (!source.Path(extents[i].file, path, sizeof path) || !IsExtentCached(path, extents[i])) return false;
+  }
+  return extents.size() > 0;
+}
 
 bool ReadCached(const Source& source, SampleJob& job) noexcept {
   char path[PATH_MAX];

@@ -49,8 +49,10 @@ std::error_code CheckLength(const Extent& extent, uint64_t got, Diagnosis& diagn
 // `bytes` to ask for, counting the one that shows growth.
 inline uint64_t BytesToAsk(const Extent& extent) noexcept { return extent.bytes + (extent.whole_file ? 1 : 0); }
 
-// Reads the job at once where all of it lies in the page cache; never waits for the disk. Returns false, with the job
-// untouched, where some of it does not (or the kernel cannot tell).
+// Whether the page cache seems to hold all of `extents`. Never waits for the disk.
+bool IsCached(const Source& source, const Extents& extents) noexcept;
+// Reads the job at once where all of it lies in the page cache; never waits for the disk. Returns false, with the job's
+// results untouched, where some of it does not (or the kernel cannot tell). Any thread.
 bool ReadCached(const Source& source, SampleJob& job) noexcept;
 
 std::unique_ptr<Reader> MakePreadReader(const Source& source, const Reader::Options& options);

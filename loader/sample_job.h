@@ -13,8 +13,8 @@
 namespace stoker {
 
 // Move-only and forward only: feeder -> reader -> feeder -> worker -> slot. Its two leases go back by their
-// destructors. The one thing that travels backwards is a job that failed under OnError::kSkip: it returns to the feeder
-// with its place in the slot and gets another sample.
+// destructors. Two things travel backwards: a job that failed under OnError::kSkip returns to the feeder with its place
+// in the slot and gets another sample; one whose file left the page cache returns to be read from the disk.
 struct SampleJob {
   uint64_t id = 0;
   uint64_t epoch = 0;
@@ -26,6 +26,11 @@ struct SampleJob {
   Extents extents;
   bool planned = false;
   Plan plan;
+
+  // What the page cache holds is read by the worker itself, so that the bytes are still in its own cache when it
+  // decodes them, and all workers share the copying.
+  bool from_cache = false;
+  bool evicted = false;  // it was not all there after all: back to the feeder, for the reader
 
   ReadBuffers::Lease encoded;
   uint64_t encoded_bytes = 0;  // read so far; all of them once the reader is done

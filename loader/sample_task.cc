@@ -5,12 +5,21 @@
 #include <algorithm>
 
 #include "loader/error.h"
+#include "loader/reader.h"
 
 namespace stoker {
 
-SampleTask::SampleTask(const LoaderOptions& options, const CompiledRecipe& recipe, const Source& source, StallLog& log,
-                       BadSamples& bad, NowFn now, uint32_t workers, std::function<void(SampleJob)> retry)
-    : options_(options), recipe_(recipe), source_(source), log_(log), bad_(bad), now_(now), retry_(std::move(retry)) {
+SampleTask::SampleTask(const LoaderOptions& options, const CompiledRecipe& recipe, const Source& source,
+                       ReadBuffers& buffers, StallLog& log, BadSamples& bad, NowFn now, uint32_t workers,
+                       std::function<void(SampleJob)> retry)
+    : options_(options),
+      recipe_(recipe),
+      source_(source),
+      buffers_(buffers),
+      log_(log),
+      bad_(bad),
+      now_(now),
+      retry_(std::move(retry)) {
   for (uint32_t i = 0; i < std::max(workers, 1u); ++i) {
     workers_.push_back(std::make_unique<Worker>(options.limits, recipe.spec()));
   }
@@ -56,17 +65,40 @@ void SampleTask::Process(Worker& worker, SampleJob& job, SampleRecord* record) n
   }
 }
 
+bool SampleTask::ReadFromCache(Worker& worker, SampleJob& job, SampleRecord* record) noexcept {
+  if (record != nullptr && job.attempt == 0) {
+    record->submit_ns = now_();
+    record->before_read.Consider(worker.last);
+  }
+  // The buffer freed last is the one that this worker has just decoded from: still in its cache. Where none is free, or
+  // the file is not all in the page cache after all, the feeder sees to it.
+  const bool leased = buffers_.TryLease(job.extents.bytes() + 1, job.encoded) == ReadBuffers::Outcome::kLeased;
+  if (!leased || !ReadCached(source_, job)) {
+    job.from_cache = false;
+    job.evicted = true;
+    retry_(std::move(job));
+    return false;
+  }
+  if (record != nullptr) {
+    if (job.attempt == 0) record->arrive_ns = now_();
+    record->bytes += job.encoded_bytes;
+    record->cached = true;
+  }
+  return true;
+}
+
 void SampleTask::Run(uint32_t number, SampleJob job) noexcept {
   Worker& worker = *workers_[number];
   SampleRecord* record = kCountersOn ? &log_.sample(job.sequence) : nullptr;
+  if (job.from_cache && !ReadFromCache(worker, job, record)) return;
   // A replacement goes on with the record of the sample whose place it takes, so that times never run backwards on the
   // path: what the first attempt freed was freed after the recorded start.
   if (record != nullptr && job.attempt == 0) {
-    record->start_ns = record->decoded_ns = now_();
+    record->start_ns = record->decoded_ns = job.from_cache ? record->arrive_ns : now_();
     record->before_decode = {record->arrive_ns, job.sequence, Cause::kRead};
     record->before_decode.Consider(worker.last);
   }
-  Process(worker, job, record);
+  if (!job.error) Process(worker, job, record);
   if (record != nullptr) {
     record->end_ns = now_();
     record->decoded_ns = std::min(record->decoded_ns, record->end_ns);

@@ -25,9 +25,10 @@ enum SlotFieldIndex : size_t { kPixels, kLabel, kId, kValid };
 // Threads: Run is called by *workers*, never twice at once with the same worker number; FailRead by the *feeder*.
 class SampleTask {
  public:
-  // `retry` gets the job of a bad sample that is to be replaced, with its place in the slot.
-  SampleTask(const LoaderOptions& options, const CompiledRecipe& recipe, const Source& source, StallLog& log,
-             BadSamples& bad, NowFn now, uint32_t workers, std::function<void(SampleJob)> retry);
+  // `retry` gets jobs that go back to the feeder with their place in the slot: bad samples that are to be replaced, and
+  // files that have left the page cache.
+  SampleTask(const LoaderOptions& options, const CompiledRecipe& recipe, const Source& source, ReadBuffers& buffers,
+             StallLog& log, BadSamples& bad, NowFn now, uint32_t workers, std::function<void(SampleJob)> retry);
 
   void Run(uint32_t worker, SampleJob job) noexcept;
   // Ends a job whose read (or lease) failed, as the policy says.
@@ -51,11 +52,14 @@ class SampleTask {
     std::atomic<size_t> scratch_bytes{0};  // for the report; orders nothing
   };
 
+  // Reads a job from the page cache; false where it went back to the feeder.
+  bool ReadFromCache(Worker& worker, SampleJob& job, SampleRecord* record) noexcept;
   void Process(Worker& worker, SampleJob& job, SampleRecord* record) noexcept;
 
   const LoaderOptions& options_;
   const CompiledRecipe& recipe_;
   const Source& source_;
+  ReadBuffers& buffers_;
   StallLog& log_;
   BadSamples& bad_;
   const NowFn now_;

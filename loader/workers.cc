@@ -56,9 +56,11 @@ struct Workers::Arena {
   tbb::task_arena arena;
 };
 
-Workers::Workers(uint32_t max_workers, size_t queue, Task task)
+Workers::Workers(uint32_t max_workers, size_t queue, Task task, size_t low, std::function<void()> on_low)
     : max_workers_(max_workers),
       task_(std::move(task)),
+      low_(low),
+      on_low_(std::move(on_low)),
       pool_(max_workers > 0 ? WorkerPool::Shared(max_workers) : nullptr),
       arena_(max_workers > 0 ? std::make_unique<Arena>(static_cast<int>(max_workers)) : nullptr),
       waiting_(std::max<size_t>(queue, 1)),
@@ -90,9 +92,11 @@ void Workers::RunOne() {
   mutex_.Lock();
   while (!waiting_.empty() && running_ <= active_) {
     SampleJob job = waiting_.Pop();
+    const bool low = on_low_ && waiting_.size() == low_;
     const uint32_t number = free_numbers_.back();
     free_numbers_.pop_back();
     mutex_.Unlock();
+    if (low) on_low_();
     task_(number, std::move(job));
     mutex_.Lock();
     free_numbers_.push_back(number);

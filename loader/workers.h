@@ -22,8 +22,9 @@ class Workers {
   // What runs a job. `worker` is below max_workers and no two calls with the same number overlap.
   using Task = std::function<void(uint32_t worker, SampleJob job)>;
 
-  // `max_workers` is the largest number that SetActive may choose; `queue` the most jobs waiting at once.
-  Workers(uint32_t max_workers, size_t queue, Task task);
+  // `max_workers` is the largest number that SetActive may choose; `queue` the most jobs waiting at once. `on_low` is
+  // called by a worker when the waiting jobs fall to `low`.
+  Workers(uint32_t max_workers, size_t queue, Task task, size_t low = 0, std::function<void()> on_low = {});
   // Waits for the jobs that run; those that wait are dropped.
   ~Workers();
   Workers(const Workers&) = delete;
@@ -43,6 +44,8 @@ class Workers {
 
   const uint32_t max_workers_;
   const Task task_;
+  const size_t low_;
+  const std::function<void()> on_low_;
   const std::shared_ptr<WorkerPool> pool_;
   struct Arena;
   const std::unique_ptr<Arena> arena_;

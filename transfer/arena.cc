@@ -7,7 +7,7 @@
 
 namespace stoker {
 
-Arena::Arena(size_t bytes) : size_(bytes) {
+Arena::Arena(size_t bytes, Pages pages) : size_(bytes) {
   if (bytes == 0) return;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
@@ -16,7 +16,7 @@ Arena::Arena(size_t bytes) : size_(bytes) {
   // copy-on-write under a running transfer. Both are advice: a kernel that refuses costs speed, not correctness.
   madvise(memory, bytes, MADV_HUGEPAGE);
   madvise(memory, bytes, MADV_DONTFORK);
-  // Touched now, so that no page fault falls into the first epoch.
+  if (pages == Pages::kLazy) return;
   constexpr size_t kPageBytes = 4096;
   for (size_t offset = 0; offset < bytes; offset += kPageBytes) data_[offset] = std::byte{0};
 }

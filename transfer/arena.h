@@ -1,7 +1,8 @@
-// Anonymous memory for slots and read buffers: page-aligned, faulted in once, not inherited by forked children.
+// Anonymous memory for slots and read buffers: page-aligned, not inherited by forked children.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace stoker {
 
@@ -10,8 +11,12 @@ namespace stoker {
 class Arena {
  public:
   Arena() = default;
-  // Maps and touches `bytes`. Throws std::bad_alloc where the system has no memory for them.
-  explicit Arena(size_t bytes);
+  enum class Pages : uint8_t {
+    kTouched,  // faulted in now
+    kLazy,     // faulted in by whoever writes first
+  };
+  // Maps `bytes`. Throws std::bad_alloc where the system has no memory for them.
+  Arena(size_t bytes, Pages pages);
   ~Arena();
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&& other) noexcept;

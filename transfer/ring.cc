@@ -60,7 +60,9 @@ Ring::Ring(SlotLayout layout, uint32_t slots, NowFn now, std::function<void()> o
     : layout_(std::move(layout)),
       now_(now),
       on_free_(std::move(on_free)),
-      arena_(SlotStride(layout_.bytes()) * slots),
+      // The workers fault the pages in, side by side, as they fill the first batches: the first one comes sooner.
+      arena_(SlotStride(layout_.bytes()) * slots, Arena::Pages::kLazy),
+      free_(slots),
       leased_(slots) {
   for (uint32_t i = 0; i < slots; ++i) {
     auto slot = std::make_unique<BatchSlot>();
@@ -68,16 +70,14 @@ Ring::Ring(SlotLayout layout, uint32_t slots, NowFn now, std::function<void()> o
     slot->ring = this;
     slots_.push_back(std::move(slot));
   }
-  free_.reserve(slots);
-  for (auto slot = slots_.rbegin(); slot != slots_.rend(); ++slot) free_.push_back(slot->get());
+  for (auto& slot : slots_) free_.Push(slot.get());
 }
 
 BatchSlot* Ring::TryLease(uint32_t count) {
   assert(count > 0 && count <= layout_.batch_size());
   MutexLock lock(mutex_);
   if (free_.empty()) return nullptr;
-  BatchSlot* slot = free_.back();
-  free_.pop_back();
+  BatchSlot* slot = free_.Pop();
   slot->batch = next_batch_++;
   slot->count = count;
   slot->stamps = {};
@@ -125,7 +125,7 @@ void Ring::Return(BatchSlot& slot, int64_t freed_ns) {
     slot.held_by_caller = false;
     slot.freed_ns = freed_ns;
     slot.freed_by_batch = slot.batch;
-    free_.push_back(&slot);
+    free_.Push(&slot);
   }
   on_free_();
 }

@@ -65,7 +65,7 @@ class Ring {
 
   mutable Mutex mutex_;
   CondVar full_;
-  std::vector<BatchSlot*> free_ GUARDED_BY(mutex_);
+  FixedQueue<BatchSlot*> free_ GUARDED_BY(mutex_);  // each in its turn, so that all are in use soon
   FixedQueue<BatchSlot*> leased_ GUARDED_BY(mutex_);
   int64_t next_batch_ GUARDED_BY(mutex_) = 0;
   uint32_t held_ GUARDED_BY(mutex_) = 0;

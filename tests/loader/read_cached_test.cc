@@ -40,6 +40,7 @@ TEST_F(ReadCachedTest, GivesWhatPreadGives) {
   const uint32_t file = Add("a", bytes);
   SampleJob job = Job({{file, 0, bytes.size(), true}});
   if (!ReadCached(source_, job)) GTEST_SKIP() << "this file system cannot tell what is in the page cache";
+  EXPECT_TRUE(IsCached(source_, job.extents));
   EXPECT_FALSE(job.error);
   EXPECT_EQ(Bytes(job.encoded.memory().begin(), job.encoded.memory().begin() + 50'000), bytes);
   EXPECT_EQ(job.encoded_bytes, bytes.size());
@@ -66,6 +67,7 @@ TEST_F(ReadCachedTest, LeavesToTheReaderWhatItCannotAnswer) {
                                Extent{source_.Add("/" + std::string(5000, 'x')), 0, 10, true},
                                Extent{source_.Add(folder_.string() + "/fifo"), 0, 10, true}}) {
     SampleJob job = Job({extent});
+    EXPECT_FALSE(IsCached(source_, job.extents));
     EXPECT_FALSE(ReadCached(source_, job));
     EXPECT_FALSE(job.error);
     EXPECT_EQ(job.encoded_bytes, 0u);

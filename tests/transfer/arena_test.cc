@@ -20,14 +20,14 @@ bool IsMapped(std::byte* page) {
 }
 
 TEST(Arena, IsZeroedAndPageAligned) {
-  const Arena arena(10 * kPageBytes + 7);
+  const Arena arena(10 * kPageBytes + 7, Arena::Pages::kTouched);
   EXPECT_EQ(arena.size(), 10 * kPageBytes + 7);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(arena.data()) % kPageBytes, 0u);
   EXPECT_TRUE(std::all_of(arena.data(), arena.data() + arena.size(), [](std::byte b) { return b == std::byte{0}; }));
 }
 
 TEST(Arena, IsFaultedInAtOnce) {
-  const Arena arena(64 * kPageBytes);
+  const Arena arena(64 * kPageBytes, Arena::Pages::kTouched);
   for (size_t i = 0; i < 64; ++i) {
     unsigned char resident = 0;
     ASSERT_EQ(mincore(arena.data() + i * kPageBytes, kPageBytes, &resident), 0);
@@ -36,7 +36,7 @@ TEST(Arena, IsFaultedInAtOnce) {
 }
 
 TEST(Arena, MayBeEmpty) {
-  const Arena none, empty(0);
+  const Arena none, empty(0, Arena::Pages::kTouched);
   EXPECT_EQ(none.data(), nullptr);
   EXPECT_EQ(empty.data(), nullptr);
   EXPECT_EQ(empty.size(), 0u);
@@ -45,7 +45,7 @@ TEST(Arena, MayBeEmpty) {
 TEST(Arena, UnmapsWhenDestroyed) {
   std::byte* memory = nullptr;
   {
-    const Arena arena(kPageBytes);
+    const Arena arena(kPageBytes, Arena::Pages::kTouched);
     memory = arena.data();
     EXPECT_TRUE(IsMapped(memory));
   }
@@ -53,14 +53,14 @@ TEST(Arena, UnmapsWhenDestroyed) {
 }
 
 TEST(Arena, MovesItsMapping) {
-  Arena first(kPageBytes);
+  Arena first(kPageBytes, Arena::Pages::kTouched);
   std::byte* const memory = first.data();
   memory[3] = std::byte{42};
   Arena second(std::move(first));
   EXPECT_EQ(first.data(), nullptr);
   EXPECT_EQ(first.size(), 0u);
   EXPECT_EQ(second.data(), memory);
-  Arena third(2 * kPageBytes);
+  Arena third(2 * kPageBytes, Arena::Pages::kTouched);
   third = std::move(second);
   EXPECT_EQ(third.data(), memory);
   EXPECT_EQ(third.size(), kPageBytes);
@@ -70,7 +70,7 @@ TEST(Arena, MovesItsMapping) {
 TEST(Arena, LeavesAbandonedMemoryMapped) {
   std::byte* memory = nullptr;
   {
-    Arena arena(kPageBytes);
+    Arena arena(kPageBytes, Arena::Pages::kTouched);
     memory = arena.data();
     arena.Abandon();
     EXPECT_EQ(arena.data(), nullptr);
@@ -81,7 +81,9 @@ TEST(Arena, LeavesAbandonedMemoryMapped) {
   munmap(memory, kPageBytes);
 }
 
-TEST(Arena, SaysWhereThereIsNoMemory) { EXPECT_THROW(Arena(std::numeric_limits<size_t>::max() / 4), std::bad_alloc); }
+TEST(Arena, SaysWhereThereIsNoMemory) {
+  EXPECT_THROW(Arena(std::numeric_limits<size_t>::max() / 4, Arena::Pages::kTouched), std::bad_alloc);
+}
 
 }  // namespace
 }  // namespace stoker
