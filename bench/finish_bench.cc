@@ -37,7 +37,7 @@ void RunStoker(benchmark::State& state, ElementType element, Layout layout, bool
   const std::vector<uint8_t> pixels = Pixels();
   std::vector<std::byte> out(spec.bytes());
   Finisher finisher(spec);
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     for (int32_t y = 0; y < kSide; ++y) {
       finisher.WriteRow(&pixels[static_cast<size_t>(y) * kSide * 3], reverse, y, out.data());
     }
@@ -49,7 +49,7 @@ void RunStoker(benchmark::State& state, ElementType element, Layout layout, bool
 void RunLoop(benchmark::State& state) {
   std::vector<uint8_t> pixels = Pixels();
   std::vector<float> out(pixels.size());
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     for (size_t c = 0; c < 3; ++c) {
       const float scale = 1.0f / (255.0f * kImageNetStd[c]);
       const float shift = -kImageNetMean[c] / kImageNetStd[c];
@@ -73,7 +73,7 @@ void RunOpenCv(benchmark::State& state) {
   const cv::Scalar mean(kImageNetMean[0], kImageNetMean[1], kImageNetMean[2]);
   const cv::Scalar inverse(1 / kImageNetStd[0], 1 / kImageNetStd[1], 1 / kImageNetStd[2]);
   cv::Mat floats;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     picture.convertTo(floats, CV_32F, 1.0 / 255);
     cv::subtract(floats, mean, floats);
     cv::multiply(floats, inverse, floats);

@@ -50,8 +50,8 @@ cv::Mat DecodeWhole(const std::vector<uint8_t>& bytes, std::vector<uint8_t>& pix
     JSAMPROW row = pixels.data() + decoder.output_scanline * stride;
     jpeg_read_scanlines(&decoder, &row, 1);
   }
-  const cv::Mat picture(static_cast<int>(decoder.output_height), static_cast<int>(decoder.output_width), CV_8UC3,
-                        pixels.data());
+  cv::Mat picture(static_cast<int>(decoder.output_height), static_cast<int>(decoder.output_width), CV_8UC3,
+                  pixels.data());
   jpeg_finish_decompress(&decoder);
   jpeg_destroy_decompress(&decoder);
   return picture;
@@ -97,6 +97,7 @@ double RunPlainLoop(const std::string& folder, int threads, int epochs) {
   };
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::thread> pool;
+  pool.reserve(static_cast<size_t>(threads));
   for (int i = 0; i < threads; ++i) pool.emplace_back(work);
   for (std::thread& thread : pool) thread.join();
   return static_cast<double>(total) / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

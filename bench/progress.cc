@@ -47,9 +47,8 @@ std::string Progress::LineFor(Loader& loader, const Batch& batch, double now) {
   const double rate = static_cast<double>(samples_ - shown_samples_) / std::max(now - shown_, 1e-9);
   moving_rate_ = moving_rate_ == 0 ? rate : kSmoothing * rate + (1 - kSmoothing) * moving_rate_;
   const double left = static_cast<double>(total_ - batches_) * (now - start_) / static_cast<double>(batches_);
-  const std::string line =
-      fmt::format("epoch {}  batch {}/{}  {:.0f} images/s  held back by {}  {} left", batch.epoch(), batches_, total_,
-                  moving_rate_, HeldBackBy(report, shown_report_), Clock(left));
+  std::string line = fmt::format("epoch {}  batch {}/{}  {:.0f} images/s  held back by {}  {} left", batch.epoch(),
+                                 batches_, total_, moving_rate_, HeldBackBy(report, shown_report_), Clock(left));
   shown_ = now;
   shown_samples_ = samples_;
   shown_report_ = report;

@@ -49,7 +49,7 @@ void RunStoker(benchmark::State& state, Interpolation interpolation) {
   Fixture fixture(interpolation);
   Augmenter augmenter(fixture.recipe.spec());
   size_t i = 0;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     const Plan& plan = fixture.plans[i++ % kBoxes];
     // The whole picture is the view; its region lies where it lies in the picture.
     const Rect& region = plan.region;
@@ -71,7 +71,7 @@ void RunOpenCv(benchmark::State& state, bool antialias) {
   auto* out = reinterpret_cast<float*>(fixture.out.data());
   cv::Mat resized;
   size_t i = 0;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     const Plan& plan = fixture.plans[i++ % kBoxes];
     const bool reduces = plan.crop.width > kSide || plan.crop.height > kSide;
     cv::resize(picture(cv::Rect(plan.crop.x, plan.crop.y, plan.crop.width, plan.crop.height)), resized,

@@ -60,7 +60,7 @@ class OpenedFolder {
   explicit OpenedFolder(const std::string& path) : stream_(opendir(path.c_str())) {
     if (stream_ == nullptr) {
       const int error = errno;
-      throw ScanError(error, path, fmt::format("cannot read folder {}: {}", ValidUtf8(path), std::strerror(error)));
+      throw ScanError(error, path, fmt::format("cannot read folder {}: {}", ValidUtf8(path), std::generic_category().message(error)));
     }
   }
   ~OpenedFolder() { closedir(stream_); }
@@ -92,9 +92,11 @@ class ClassScanner {
   // `above`: the folders that `path` lies in, back to which no link may lead.
   void Scan(const std::string& path, bool subfolders, std::vector<FolderId> above) {
     links_.push_back({path, std::move(above)});
-    for (size_t i = 0; i < links_.size(); ++i) {
-      ancestors_ = links_[i].ancestors;
-      ScanFolder(std::string(links_[i].path), subfolders);
+    // Scanning a folder may add more links to the end.
+    for (size_t next = 0; next < links_.size();) {
+      const Link link = links_[next++];
+      ancestors_ = link.ancestors;
+      ScanFolder(link.path, subfolders);
     }
   }
 
@@ -132,8 +134,8 @@ class ClassScanner {
     if (!scanned.entries.empty()) result_.folders.push_back(std::move(scanned));
     std::sort(below.begin(), below.end());
     std::sort(links.begin(), links.end());
-    for (const std::string& name : links) links_.push_back({path + "/" + name, ancestors_});
-    for (const std::string& name : below) ScanFolder(path + "/" + name, true);
+    for (const std::string& name : links) links_.push_back({fmt::format("{}/{}", path, name), ancestors_});
+    for (const std::string& name : below) ScanFolder(fmt::format("{}/{}", path, name), true);
     ancestors_.pop_back();
   }
 
@@ -210,7 +212,7 @@ void CheckRoot(const std::string& root) {
   if (stat(root.c_str(), &status) != 0) {
     const int error = errno;
     throw ScanError(error, root,
-                    fmt::format("cannot open {}: {}; {}", ValidUtf8(root), std::strerror(error), kExpected));
+                    fmt::format("cannot open {}: {}; {}", ValidUtf8(root), std::generic_category().message(error), kExpected));
   }
   if (S_ISDIR(status.st_mode)) return;
   throw ScanError(

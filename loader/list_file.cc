@@ -30,7 +30,7 @@ void ForEachLine(const std::string& file, Use use) {
   if (!lines) {
     const int error = errno;
     throw Error({error, std::generic_category()}, "scan", ValidUtf8(file), -1,
-                fmt::format("cannot open {}: {}", ValidUtf8(file), std::strerror(error)));
+                fmt::format("cannot open {}: {}", ValidUtf8(file), std::generic_category().message(error)));
   }
   std::string text;
   for (uint64_t number = 1; std::getline(lines, text); ++number) {
