@@ -66,7 +66,7 @@ void PrintClasses(const FileSource& source, const ScanSummary& summary) {
     if (classes.size() > kShownClasses) fmt::print(stderr, " ... (all in --json)");
   }
   if (summary.ignored_files > 0) fmt::print(stderr, "; {} other files ignored", summary.ignored_files);
-  if (summary.hidden > 0) fmt::print(stderr, "; {} hidden ones ignored", summary.hidden);
+  if (summary.hidden > 0) fmt::print(stderr, "; {} hidden ignored", summary.hidden);
   if (summary.repeated_links > 0) fmt::print(stderr, "; {} repeated links to folders ignored", summary.repeated_links);
   for (const std::string& name : summary.empty_classes) fmt::print(stderr, "; class {} is empty", ValidUtf8(name));
   fmt::print(stderr, "\n");

@@ -13,9 +13,8 @@
 #include "augment/recipe.h"
 #include "decode/image.h"
 
+namespace stoker {
 namespace {
-
-using namespace stoker;
 
 // Takes values off the front of the input; zeros when it is used up.
 class Input {
@@ -175,3 +174,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   RunPlan(*recipe, plan, fill);
   return 0;
 }
+
+}  // namespace stoker

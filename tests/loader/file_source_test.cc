@@ -1,8 +1,8 @@
 #include "loader/file_source.h"
 
 #include <gtest/gtest.h>
-#include <limits.h>
 
+#include <climits>
 #include <cstdint>
 #include <cstring>
 #include <memory>

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <limits.h>
 
+#include <climits>
 #include <filesystem>
 #include <string>
 #include <vector>
