@@ -60,7 +60,9 @@ class OpenedFolder {
   explicit OpenedFolder(const std::string& path) : stream_(opendir(path.c_str())) {
     if (stream_ == nullptr) {
       const int error = errno;
-      throw ScanError(error, path, fmt::format("cannot read folder {}: {}", ValidUtf8(path), std::generic_category().message(error)));
+      throw ScanError(
+          error, path,
+          fmt::format("cannot read folder {}: {}", ValidUtf8(path), std::generic_category().message(error)));
     }
   }
   ~OpenedFolder() { closedir(stream_); }
@@ -211,8 +213,9 @@ void CheckRoot(const std::string& root) {
   struct stat status = {};
   if (stat(root.c_str(), &status) != 0) {
     const int error = errno;
-    throw ScanError(error, root,
-                    fmt::format("cannot open {}: {}; {}", ValidUtf8(root), std::generic_category().message(error), kExpected));
+    throw ScanError(
+        error, root,
+        fmt::format("cannot open {}: {}; {}", ValidUtf8(root), std::generic_category().message(error), kExpected));
   }
   if (S_ISDIR(status.st_mode)) return;
   throw ScanError(
