@@ -81,6 +81,7 @@ nlohmann::json ToJson(const RunReport& report) {
       {"cpu_seconds", report.after.cpu_seconds - report.before.cpu_seconds},
       {"first_batch_seconds", report.first_batch_seconds},
       {"stall_share", stall.stall_share},
+      {"empties", stall.empties},
       {"shares", shares},
       {"verdict", stall.verdict},
       {"advice", stall.advice},

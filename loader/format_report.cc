@@ -41,7 +41,8 @@ std::string FormatReport(const StallReport& report) {
   text += fmt::format("stall report\n  verdict      {}\n  advice       {}\n", report.verdict, report.advice);
   text += fmt::format("  rate         {:.0f} images/s, {} images in {:.2f} s, {} batches\n", report.images_per_second,
                       report.samples, report.seconds, report.batches);
-  text += fmt::format("  stall        {:.1f} % of the time was spent waiting for a batch\n", 100 * report.stall_share);
+  text += fmt::format("  stall        {:.1f} % of the time was spent waiting for a batch, {} times none was ready\n",
+                      100 * report.stall_share, report.empties);
   text += fmt::format("  path        {}\n", Shares(report));
   text += fmt::format("  ceilings    {}{}{}{}  images/s if only that stage worked\n",
                       CeilingOf("io", report.io_ceiling), CeilingOf("decode", report.decode_ceiling),

@@ -278,6 +278,7 @@ StallReport Loader::Impl::Report() {
   report.device = delivery_->device() != nullptr ? delivery_->device()->name() : "cpu";
   report.pinned = delivery_->prefetcher() == nullptr || delivery_->prefetcher()->pinned();
   report.workers = options_.num_workers;
+  report.empties = delivery_->ring().empties();
   report.cached_known = cached_first;
   report.buffers = plan_;
   report.scratch_bytes = task_->scratch_bytes();

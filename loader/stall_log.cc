@@ -63,13 +63,6 @@ void StallLog::HandOver(BatchRecord record) noexcept {
   if (++since_fold_ >= fold_every_) Fold(record.returned_ns);
 }
 
-void StallLog::UpdateCopy(int64_t batch_number, const BatchStamps& stamps) noexcept {
-  BatchRecord& record = batches_[PlaceOf(batch_number)];
-  if (!kCountersOn || record.batch != batch_number || record.stamps.copy_end_ns != 0) return;
-  record.stamps = stamps;
-  totals_.copy_ns += stamps.copy_end_ns - stamps.copy_start_ns;
-}
-
 bool StallLog::Find(const Node& node, int64_t& start_ns, Predecessor& before) const noexcept {
   before = {};
   if (node.cause == Cause::kRead || node.cause == Cause::kDecode) {

@@ -64,8 +64,6 @@ class StallLog {
   void Request(int64_t now_ns) noexcept;
   // It returned `record` (whose requested_ns is filled in here).
   void HandOver(BatchRecord record) noexcept;
-  // Copy stamps that became final after the hand-over.
-  void UpdateCopy(int64_t batch_number, const BatchStamps& stamps) noexcept;
 
   // Walks the path up to now and returns the sums.
   StallTotals Totals(int64_t now_ns) const noexcept;

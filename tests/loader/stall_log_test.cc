@@ -109,7 +109,7 @@ TEST(StallLog, CountsAStepOnceHoweverOftenTheEndIsAskedFor) {
   EXPECT_EQ(log.Totals(70).consumer_ns, 30);
 }
 
-TEST(StallLog, TakesACopysEndLater) {
+TEST(StallLog, BlamesTheCopy) {
   StallLog log(1, 2);
   log.Request(10);
   log.sample(0) = {.sequence = 0,
@@ -125,12 +125,9 @@ TEST(StallLog, TakesACopysEndLater) {
   batch.count = 1;
   batch.stamps.full_ns = 30;
   batch.returned_ns = 35;
-  log.HandOver(batch);
   batch.stamps.copy_start_ns = 30;
   batch.stamps.copy_end_ns = 34;
-  log.UpdateCopy(0, batch.stamps);
-  log.UpdateCopy(0, batch.stamps);
-  log.UpdateCopy(1, batch.stamps);  // of a batch that was never handed over
+  log.HandOver(batch);
   EXPECT_EQ(log.Totals(40).copy_ns, 4);
   EXPECT_EQ(log.Totals(40).blame_ns, (StageTimes{10, 10, 4, 5, 1, 0}));
 }
