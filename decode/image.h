@@ -46,6 +46,11 @@ class Image {
   // Makes room for `size` x `channels`; the old pixels are lost. Returns false where there is no memory for it.
   // Requires: size and channels positive.
   [[nodiscard]] bool Reset(ImageSize size, int32_t channels) noexcept;
+  // Grows to `bytes` and touches them, so that later pictures up to that take no new memory; the old pixels are lost.
+  // Without memory nothing changes.
+  void Reserve(size_t bytes) noexcept;
+  // What a whole picture of this size takes.
+  static size_t BytesFor(ImageSize size, int32_t channels) noexcept;
 
   uint8_t* row(int32_t y) noexcept { return pixels_.get() + static_cast<size_t>(y) * stride_bytes_; }
   size_t stride_bytes() const noexcept { return stride_bytes_; }
@@ -56,6 +61,9 @@ class Image {
   ImageView view() const noexcept { return {pixels_.get(), stride_bytes_, size_, channels_}; }
 
  private:
+  // Replaces the memory by `bytes`; false where there are none.
+  bool Allocate(size_t bytes) noexcept;
+
   struct Free {
     void operator()(uint8_t* memory) const noexcept;
   };

@@ -27,16 +27,18 @@ ReadBuffers::Outcome ReadBuffers::TryLease(size_t bytes, Lease& lease) {
   if (oversized && oversized_bytes_ > 0 && oversized_bytes_ + bytes > spare_bytes_) return Outcome::kNoneFree;
   Buffer& buffer = buffers_[free_.back()];
   if (oversized) {
-    buffer.oversized.reset(new (std::nothrow) uint8_t[bytes]);
-    if (buffer.oversized == nullptr) return Outcome::kNoMemory;
-    buffer.oversized_bytes = bytes;
+    try {
+      buffer.oversized = Arena(bytes, Arena::Pages::kLazy);
+    } catch (const std::bad_alloc&) {
+      return Outcome::kNoMemory;
+    }
     oversized_bytes_ += bytes;
     oversized_bytes_peak_ = std::max(oversized_bytes_peak_, oversized_bytes_);
   }
   lease.owner_ = this;
   lease.buffer_ = free_.back();
   lease.memory_ =
-      oversized ? std::span(buffer.oversized.get(), bytes)
+      oversized ? std::span(reinterpret_cast<uint8_t*>(buffer.oversized.data()), bytes)
                 : std::span(reinterpret_cast<uint8_t*>(arena_.data()) + lease.buffer_ * buffer_bytes_, buffer_bytes_);
   free_.pop_back();
   return Outcome::kLeased;
@@ -49,10 +51,9 @@ void ReadBuffers::Return(uint32_t buffer, int64_t sample) {
     Buffer& returned = buffers_[buffer];
     returned.freed_ns = now_();
     returned.freed_by = sample;
-    enough = returned.oversized_bytes > 0;
-    oversized_bytes_ -= returned.oversized_bytes;
-    returned.oversized_bytes = 0;
-    returned.oversized.reset();
+    enough = returned.oversized.size() > 0;
+    oversized_bytes_ -= returned.oversized.size();
+    returned.oversized = Arena();
     free_.push_back(buffer);
     // Waking the feeder for every buffer would cost a context switch a sample; a quarter of them are refilled at once.
     enough = enough || free_.size() == std::max<size_t>(1, buffers_.size() / 4);
@@ -73,7 +74,7 @@ uint32_t ReadBuffers::leased() const {
 void ReadBuffers::Abandon() noexcept {
   arena_.Abandon();
   MutexLock lock(mutex_);
-  for (Buffer& buffer : buffers_) (void)buffer.oversized.release();
+  for (Buffer& buffer : buffers_) buffer.oversized.Abandon();
 }
 
 int64_t ReadBuffers::Lease::freed_ns() const noexcept { return owner_->buffers_[buffer_].freed_ns; }

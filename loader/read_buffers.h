@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -73,8 +72,7 @@ class ReadBuffers {
 
  private:
   struct Buffer {
-    std::unique_ptr<uint8_t[]> oversized;
-    size_t oversized_bytes = 0;
+    Arena oversized;  // mapped for one lease: given back to the system at once, whatever malloc would keep
     int64_t freed_ns = 0;
     int64_t freed_by = -1;
   };

@@ -8,6 +8,12 @@
 #include "loader/reader.h"
 
 namespace stoker {
+namespace {
+
+// Larger pictures than this (21 million pixels in colour) get scratch memory as their crops need it.
+constexpr size_t kMaxReservedBytes = size_t{64} << 20;
+
+}  // namespace
 
 SampleTask::SampleTask(const LoaderOptions& options, const CompiledRecipe& recipe, const Source& source,
                        ReadBuffers& buffers, StallLog& log, BadSamples& bad, NowFn now, uint32_t workers,
@@ -46,10 +52,20 @@ std::error_code SampleTask::MakePlanFor(SampleJob& job, ImageSize size) const no
   return error == PlanError::kTooSmall ? LoadError::kTooSmallForCrop : LoadError::kWrongSize;
 }
 
+void SampleTask::GrowWith(Worker& worker, ImageSize picture) noexcept {
+  const size_t bytes = Image::BytesFor(picture, recipe_.spec().channels);
+  size_t largest = largest_bytes_.load(std::memory_order_relaxed);
+  while (bytes <= kMaxReservedBytes && bytes > largest &&
+         !largest_bytes_.compare_exchange_weak(largest, bytes, std::memory_order_relaxed)) {
+  }
+  // So memory stops growing when every picture was met once by any worker, not by each of them.
+  worker.image.Reserve(largest_bytes_.load(std::memory_order_relaxed));
+}
+
 void SampleTask::Process(Worker& worker, SampleJob& job, SampleRecord* record) noexcept {
   const std::span<const uint8_t> bytes = job.encoded.memory().first(job.encoded_bytes);
+  ImageSize size;
   if (!job.planned) {
-    ImageSize size;
     job.error = worker.decoder.Peek(bytes, size, job.diagnosis);
     if (!job.error) job.error = MakePlanFor(job, size);
     if (job.error) return;
@@ -63,6 +79,7 @@ void SampleTask::Process(Worker& worker, SampleJob& job, SampleRecord* record) n
   if (!worker.augmenter.Run(worker.image.view(), {box.x0, box.y0, box.x1, box.y1}, job.plan, job.out.bytes(kPixels))) {
     job.error = LoadError::kNoMemory;
   }
+  if (size != ImageSize{}) GrowWith(worker, size);
 }
 
 bool SampleTask::ReadFromCache(Worker& worker, SampleJob& job, SampleRecord* record) noexcept {

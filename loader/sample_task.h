@@ -55,6 +55,8 @@ class SampleTask {
   // Reads a job from the page cache; false where it went back to the feeder.
   bool ReadFromCache(Worker& worker, SampleJob& job, SampleRecord* record) noexcept;
   void Process(Worker& worker, SampleJob& job, SampleRecord* record) noexcept;
+  // Notes a picture that decoded, and makes this worker's image as large as the largest any worker has met.
+  void GrowWith(Worker& worker, ImageSize picture) noexcept;
 
   const LoaderOptions& options_;
   const CompiledRecipe& recipe_;
@@ -65,6 +67,7 @@ class SampleTask {
   const NowFn now_;
   const std::function<void(SampleJob)> retry_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::atomic<size_t> largest_bytes_{0};  // of a whole picture; orders nothing
 };
 
 }  // namespace stoker
