@@ -25,7 +25,7 @@ struct StallReport {
   uint64_t bytes_read = 0;  // encoded
   double images_per_second = 0;
   double stall_share = 0;                   // of the wall time that the caller spent waiting in Next()
-  uint64_t empties = 0;                 // times that whoever takes batches came and none was full
+  uint64_t empties = 0;                     // times that whoever takes batches came and none was full
   std::array<double, kStages> shares = {};  // of the wall time, along the critical path; sums to 1 (indexed by Stage)
   std::string verdict;  // one clause: how much the loader holds the caller back, and which stage does it
   std::string advice;   // one sentence
