@@ -19,7 +19,7 @@ class FixedQueue {
   size_t capacity() const noexcept { return items_.size(); }
 
   // Requires: size() < capacity().
-  void Push(T&& item) noexcept {
+  void Push(T item) noexcept {
     assert(size_ < items_.size());
     items_[(head_ + size_) % items_.size()] = std::move(item);
     ++size_;

@@ -82,7 +82,7 @@ BatchSlot* Ring::TryLease(uint32_t count) {
   slot->count = count;
   slot->stamps = {};
   slot->missing.store(count, std::memory_order_relaxed);  // published by the queues that the jobs travel through
-  leased_.Push(std::move(slot));
+  leased_.Push(slot);
   return slot;
 }
 
