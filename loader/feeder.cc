@@ -108,9 +108,10 @@ void Feeder::Run() {
     if (reader_ == nullptr) {  // nothing can be read: only pausing and stopping are left
       std::this_thread::sleep_for(kPatience / 10);
     } else {
-      const bool pausing = state() == State::kPausing;
-      if (state() == State::kRunning) IssueReads();
-      parts_.wake_up.WaitIn(*reader_, arrived_, pausing ? std::chrono::nanoseconds(kPausePatience) : kPatience);
+      const State now = state();
+      if (now == State::kRunning) IssueReads();
+      parts_.wake_up.WaitIn(*reader_, arrived_,
+                            now == State::kPausing ? std::chrono::nanoseconds(kPausePatience) : kPatience);
       for (SampleJob& job : arrived_) Arrived(std::move(job));
       arrived_.clear();
       CheckStuck();

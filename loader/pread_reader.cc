@@ -9,7 +9,6 @@
 #include <mutex>
 #include <thread>
 
-#include "loader/error.h"
 #include "loader/reader.h"
 #include "transfer/fixed_queue.h"
 #include "transfer/mutex.h"
@@ -195,12 +194,8 @@ class PreadReader final : public Reader {
         request.active = false;
         --in_flight_;
       } else if (!request.lost && now - request.start_ns > options_.deadline_ns) {
-        SampleJob late = std::move(request.job);
-        request.job = SampleJob();
-        request.job.encoded = std::move(late.encoded);
+        done.push_back(TakeLate(request.job));
         request.lost = true;
-        late.error = LoadError::kReadTimedOut;
-        done.push_back(std::move(late));
         --in_flight_;
       }
       lost_ += request.lost ? 1 : 0;

@@ -3,10 +3,19 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <utility>
 
 #include "loader/error.h"
 
 namespace stoker {
+
+SampleJob TakeLate(SampleJob& job) noexcept {
+  SampleJob late = std::move(job);
+  job = SampleJob();
+  job.encoded = std::move(late.encoded);
+  late.error = LoadError::kReadTimedOut;
+  return late;
+}
 
 std::error_code CheckLength(const Extent& extent, uint64_t got, Diagnosis& diagnosis) noexcept {
   if (got == extent.bytes) return {};

@@ -42,6 +42,10 @@ class Reader {
   virtual void Wake() noexcept = 0;
 };
 
+// Takes a job whose read missed the deadline, with that error, and leaves only its buffer in `job`: the kernel may
+// still write it.
+SampleJob TakeLate(SampleJob& job) noexcept;
+
 // What a read of `extent` that ended with `got` bytes means (one byte more than the extent is asked for where it is the
 // whole file, so that growth is seen).
 std::error_code CheckLength(const Extent& extent, uint64_t got, Diagnosis& diagnosis) noexcept;

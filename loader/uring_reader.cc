@@ -8,7 +8,6 @@
 #include <climits>
 #include <cstring>
 
-#include "loader/error.h"
 #include "loader/read_cursor.h"
 #include "loader/reader.h"
 #include "loader/uring_chains.h"
@@ -193,12 +192,8 @@ void UringReader::ExpireLateReads(std::vector<SampleJob>& done) noexcept {
   for (uint32_t i = 0; i < options_.queue_depth; ++i) {
     Entry& entry = (*entries_)[i];
     if (!chains_.under_way(i) || entry.lost || now - entry.start_ns <= options_.deadline_ns) continue;
-    SampleJob late = std::move(entry.job);
-    entry.job = SampleJob();
-    entry.job.encoded = std::move(late.encoded);
+    done.push_back(TakeLate(entry.job));
     entry.lost = true;
-    late.error = LoadError::kReadTimedOut;
-    done.push_back(std::move(late));
     ++lost_;
     --in_flight_;
   }
