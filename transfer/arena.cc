@@ -12,10 +12,8 @@ Arena::Arena(size_t bytes, Pages pages) : size_(bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   data_ = static_cast<std::byte*>(memory);
-  // Huge pages make faulting in, copying and registering cheaper; a child that inherited the pages would break
-  // copy-on-write under a running transfer. Both are advice: a kernel that refuses costs speed, not correctness.
+  // Huge pages make faulting in, copying and registering cheaper. Advice: a kernel that refuses costs speed alone.
   madvise(memory, bytes, MADV_HUGEPAGE);
-  madvise(memory, bytes, MADV_DONTFORK);
   if (pages == Pages::kLazy) return;
   constexpr size_t kPageBytes = 4096;
   for (size_t offset = 0; offset < bytes; offset += kPageBytes) data_[offset] = std::byte{0};
@@ -32,6 +30,10 @@ Arena& Arena::operator=(Arena&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   return *this;
+}
+
+void Arena::KeepFromChildren() noexcept {
+  if (data_ != nullptr) madvise(data_, size_, MADV_DONTFORK);
 }
 
 void Arena::Abandon() noexcept {

@@ -1,4 +1,4 @@
-// Anonymous memory for slots and read buffers: page-aligned, not inherited by forked children.
+// Anonymous memory for slots and read buffers, page-aligned.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +23,10 @@ class Arena {
 
   std::byte* data() const noexcept { return data_; }
   size_t size() const noexcept { return size_; }
+
+  // Children of fork() do not get the pages: their copy-on-write would move them from under a kernel or device that
+  // writes or reads them. A child that touches them all the same is killed.
+  void KeepFromChildren() noexcept;
 
   // Gives the mapping up without unmapping it: for memory that a stuck read or copy may still write.
   void Abandon() noexcept;

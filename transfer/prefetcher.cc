@@ -31,6 +31,7 @@ Prefetcher::Prefetcher(Device& device, Ring& ring, uint32_t device_slots, NowFn 
 void Prefetcher::Allocate(uint32_t device_slots) {
   ThrowIf(device_.Attach(), "device " + device_.name());
   ThrowIf(device_.CreateStream(copy_stream_), "copy stream");
+  ring_.arena().KeepFromChildren();
   pinned_ = !device_.RegisterHost(ring_.arena().data(), ring_.arena().size());
   const SlotLayout& layout = ring_.layout();
   const size_t small_bytes = layout.fields().size() > 1 ? layout.bytes() - layout.fields()[1].offset : 0;

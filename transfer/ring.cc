@@ -1,5 +1,6 @@
 #include "transfer/ring.h"
 
+#include <algorithm>
 #include <cassert>
 #include <chrono>
 #include <cstring>
@@ -61,16 +62,33 @@ Ring::Ring(SlotLayout layout, uint32_t slots, NowFn now, std::function<void()> o
       now_(now),
       on_free_(std::move(on_free)),
       // The workers fault the pages in, side by side, as they fill the first batches: the first one comes sooner.
+      planned_slots_(slots),
       arena_(SlotStride(layout_.bytes()) * slots, Arena::Pages::kLazy),
-      free_(slots),
-      leased_(slots) {
-  for (uint32_t i = 0; i < slots; ++i) {
-    auto slot = std::make_unique<BatchSlot>();
-    slot->data = arena_.data() + i * SlotStride(layout_.bytes());
-    slot->ring = this;
-    slots_.push_back(std::move(slot));
+      free_(kMaxIdle * slots),
+      leased_(kMaxIdle * slots) {
+  MutexLock lock(mutex_);
+  for (uint32_t i = 0; i < slots; ++i) AddSlot(arena_.data() + i * SlotStride(layout_.bytes()));
+}
+
+BatchSlot* Ring::AddSlot(std::byte* data) {
+  slots_.push_back(std::make_unique<BatchSlot>());
+  BatchSlot* slot = slots_.back().get();
+  slot->data = data;
+  slot->ring = this;
+  free_.Push(slot);
+  slots_peak_ = std::max(slots_peak_, slots_.size());
+  return slot;
+}
+
+void Ring::Extend() {
+  {
+    MutexLock lock(mutex_);
+    if (idle() + 1 >= planned_slots_) return;
+    Arena memory(SlotStride(layout_.bytes()), Arena::Pages::kLazy);
+    BatchSlot* slot = AddSlot(memory.data());
+    slot->own_memory = std::move(memory);
   }
-  for (auto& slot : slots_) free_.Push(slot.get());
+  on_free_();
 }
 
 BatchSlot* Ring::TryLease(uint32_t count) {
@@ -123,6 +141,11 @@ void Ring::Return(BatchSlot& slot, int64_t freed_ns) {
     MutexLock lock(mutex_);
     if (slot.held_by_caller) --held_;
     slot.held_by_caller = false;
+    // The slots of the arena stay: so at most twice the slots and those.
+    if (slot.own_memory.size() > 0 && idle() > (kMaxIdle - 1) * size_t{planned_slots_}) {
+      std::erase_if(slots_, [&slot](const auto& one) { return one.get() == &slot; });
+      return;
+    }
     slot.freed_ns = freed_ns;
     slot.freed_by_batch = slot.batch;
     free_.Push(&slot);
@@ -139,6 +162,16 @@ void Ring::Lend(BatchSlot& slot) {
 uint32_t Ring::held_by_caller() const {
   MutexLock lock(mutex_);
   return held_;
+}
+
+uint32_t Ring::extra_slots() const {
+  MutexLock lock(mutex_);
+  return static_cast<uint32_t>(slots_.size()) - planned_slots_;
+}
+
+uint32_t Ring::extra_slots_peak() const {
+  MutexLock lock(mutex_);
+  return static_cast<uint32_t>(slots_peak_) - planned_slots_;
 }
 
 int64_t Ring::leased_batches() const {

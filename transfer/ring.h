@@ -17,6 +17,8 @@ namespace stoker {
 
 // Slots are leased by the feeder, filled by workers, and taken in lease order, whatever order they became full in.
 // The life of a slot: free -> TryLease -> filling -> (last SampleSlot released) full -> TakeFull -> Return -> free.
+// A ring may grow for a caller that keeps many batches: Extend adds a slot, and it goes again when it comes back to a
+// ring that has twice its slots to work with: there are never more than kMaxIdle times its slots beside those lent.
 // Threads: thread-safe. No thread of its own.
 class Ring {
  public:
@@ -25,7 +27,10 @@ class Ring {
   Ring(SlotLayout layout, uint32_t slots, NowFn now, std::function<void()> on_free);
 
   const SlotLayout& layout() const noexcept { return layout_; }
-  uint32_t slots() const noexcept { return static_cast<uint32_t>(slots_.size()); }
+  static constexpr uint32_t kMaxIdle = 3;
+
+  // As many as it was made with.
+  uint32_t slots() const noexcept { return planned_slots_; }
   const Arena& arena() const noexcept { return arena_; }
   Arena& arena() noexcept { return arena_; }
 
@@ -44,6 +49,13 @@ class Ring {
   void Lend(BatchSlot& slot) EXCLUDES(mutex_);
   uint32_t held_by_caller() const EXCLUDES(mutex_);
 
+  // Adds a slot with memory of its own where fewer than slots() - 1 are left beside those lent to the caller. Throws
+  // std::bad_alloc.
+  void Extend() EXCLUDES(mutex_);
+  // Slots beyond slots(), now and at most.
+  uint32_t extra_slots() const EXCLUDES(mutex_);
+  uint32_t extra_slots_peak() const EXCLUDES(mutex_);
+
   // Batches leased so far: the sequence number of the next one.
   int64_t leased_batches() const EXCLUDES(mutex_);
   // Wakes the takers for good.
@@ -56,15 +68,19 @@ class Ring {
   friend class SampleSlot;
   void MarkFull(BatchSlot& slot, uint32_t last_sample) EXCLUDES(mutex_);
   BatchSlot* TakeIfFull() REQUIRES(mutex_);
+  BatchSlot* AddSlot(std::byte* data) REQUIRES(mutex_);
+  size_t idle() const REQUIRES(mutex_) { return slots_.size() - held_; }
 
   const SlotLayout layout_;
   const NowFn now_;
   const std::function<void()> on_free_;
+  const uint32_t planned_slots_;
   Arena arena_;
-  std::vector<std::unique_ptr<BatchSlot>> slots_;
 
   mutable Mutex mutex_;
   CondVar full_;
+  std::vector<std::unique_ptr<BatchSlot>> slots_ GUARDED_BY(mutex_);
+  size_t slots_peak_ GUARDED_BY(mutex_) = 0;
   FixedQueue<BatchSlot*> free_ GUARDED_BY(mutex_);  // each in its turn, so that all are in use soon
   FixedQueue<BatchSlot*> leased_ GUARDED_BY(mutex_);
   int64_t next_batch_ GUARDED_BY(mutex_) = 0;

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "transfer/arena.h"
+
 namespace stoker {
 
 // One field of a batch: `batch_size` samples of `sample_bytes` each, side by side from `offset` of the slot.
@@ -61,6 +63,7 @@ struct BatchSlot {
   int64_t freed_ns = 0;
   int64_t freed_by_batch = -1;
   bool held_by_caller = false;  // guarded by the ring's mutex
+  Arena own_memory;             // of a slot that came later than the ring; otherwise the ring's arena holds it
 };
 
 // One sample's place in a slot. Move-only; the destructor gives the place back, and the last one out marks the slot

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -79,6 +81,22 @@ TEST(Arena, LeavesAbandonedMemoryMapped) {
   ASSERT_TRUE(IsMapped(memory));
   memory[0] = std::byte{1};  // a stuck read may still do that
   munmap(memory, kPageBytes);
+}
+
+// Whether a child of fork() finds the memory mapped.
+bool ChildHas(std::byte* memory) {
+  const pid_t child = fork();
+  if (child == 0) _exit(IsMapped(memory) ? 1 : 0);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WEXITSTATUS(status) == 1;
+}
+
+TEST(Arena, IsKeptFromChildrenOnRequestOnly) {
+  Arena arena(kPageBytes, Arena::Pages::kTouched);
+  EXPECT_TRUE(ChildHas(arena.data()));
+  arena.KeepFromChildren();
+  EXPECT_FALSE(ChildHas(arena.data()));
 }
 
 TEST(Arena, SaysWhereThereIsNoMemory) {

@@ -139,6 +139,35 @@ TEST_F(RingTest, CountsWhatTheCallerHolds) {
   EXPECT_EQ(ring_.held_by_caller(), 0u);
 }
 
+TEST_F(RingTest, GrowsForACallerThatKeepsBatchesAndShrinksAgain) {
+  std::vector<BatchSlot*> kept;
+  for (int i = 0; i < 20; ++i) {
+    BatchSlot* slot = ring_.TryLease(4);
+    ASSERT_NE(slot, nullptr) << "batch " << i;
+    Fill(*slot);
+    ASSERT_EQ(ring_.TryTakeFull(), slot);
+    ring_.Lend(*slot);
+    std::memset(slot->data, i, ring_.layout().bytes());  // memory of its own
+    kept.push_back(slot);
+    ring_.Extend();
+    ring_.Extend();  // enough already: nothing happens
+  }
+  EXPECT_EQ(ring_.extra_slots(), 19u);  // two beside the twenty that are lent
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(kept[static_cast<size_t>(i)]->data[5], static_cast<std::byte>(i));
+  for (BatchSlot* slot : kept) ring_.Return(*slot, 0);
+  EXPECT_EQ(ring_.held_by_caller(), 0u);
+  EXPECT_LE(ring_.extra_slots(), (Ring::kMaxIdle - 1) * ring_.slots());
+  EXPECT_EQ(ring_.extra_slots_peak(), 19u);
+}
+
+TEST_F(RingTest, DoesNotGrowForACallerThatHoldsOneBatch) {
+  BatchSlot* slot = ring_.TryLease(4);
+  Fill(*slot);
+  ring_.Lend(*ring_.TryTakeFull());
+  ring_.Extend();
+  EXPECT_EQ(ring_.extra_slots(), 0u);
+}
+
 TEST_F(RingTest, WakesAWaitingTakerWhenTheSlotIsFull) {
   BatchSlot* const slot = ring_.TryLease(2);
   BatchSlot* taken = nullptr;
