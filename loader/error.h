@@ -29,23 +29,30 @@ std::error_code make_error_code(LoadError) noexcept;
 class Error : public std::system_error {
  public:
   Error(std::error_code code, std::string stage, std::string sample, int64_t offset_bytes, const std::string& message)
-      : std::system_error(code),
-        message_(message),
-        stage_(std::move(stage)),
-        sample_(std::move(sample)),
-        offset_(offset_bytes) {}
+      : Error(code, std::move(stage), {std::move(sample), -1, offset_bytes, code.message()}, message) {}
+
+  // The sample that is to blame.
+  struct Blame {
+    std::string sample;
+    int64_t id = -1;
+    int64_t offset_bytes = -1;
+    std::string reason;
+  };
+  Error(std::error_code code, std::string stage, Blame blame, const std::string& message)
+      : std::system_error(code), message_(message), stage_(std::move(stage)), blame_(std::move(blame)) {}
 
   const char* what() const noexcept override { return message_.c_str(); }
 
-  const std::string& stage() const noexcept { return stage_; }    // "scan", "read", "decode", "copy", "next"
-  const std::string& sample() const noexcept { return sample_; }  // its name, empty where no sample is to blame
-  int64_t offset_bytes() const noexcept { return offset_; }       // in the encoded data, -1 where unknown
+  const std::string& stage() const noexcept { return stage_; }           // "scan", "read", "decode", "copy", "next"
+  const std::string& sample() const noexcept { return blame_.sample; }   // its name, empty where no sample is to blame
+  int64_t id() const noexcept { return blame_.id; }                      // the sample's, -1 where none is to blame
+  int64_t offset_bytes() const noexcept { return blame_.offset_bytes; }  // in the encoded data, -1 where unknown
+  const std::string& reason() const noexcept { return blame_.reason; }   // format and cause in words, without the name
 
  private:
   std::string message_;  // std::system_error would add the words of the code, which are in it already
   std::string stage_;
-  std::string sample_;
-  int64_t offset_;
+  Blame blame_;
 };
 
 }  // namespace stoker

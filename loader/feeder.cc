@@ -33,14 +33,15 @@ void Feeder::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Feeder::Start(uint64_t epoch, uint64_t position, const Predecessor& cause) {
+void Feeder::Start(const Order& order, uint64_t epoch, uint64_t position, const Predecessor& cause) {
   {
     MutexLock lock(mutex_);
     assert(state_ == State::kIdle);
     // The feeder thread reads these only after it has seen kRunning under the lock.
+    order_ = &order;
     epoch_ = epoch;
     next_position_ = position;
-    end_position_ = parts_.order.positions();
+    end_position_ = order_->positions();
     if (parts_.options.drop_last) {
       const auto batch = static_cast<uint64_t>(parts_.options.batch_size);
       end_position_ = position + (end_position_ - std::min(position, end_position_)) / batch * batch;
@@ -154,7 +155,7 @@ std::optional<SampleJob> Feeder::NextJob() {
   if (!job) return JobAtNextPosition();
   if (job->evicted) return job;
   const uint64_t attempt = job->attempt + 1;
-  if (attempt >= parts_.order.positions()) {
+  if (attempt >= order_->positions()) {
     job->error = LoadError::kNoGoodSample;
     parts_.task.Fail(std::move(*job));
     return NextJob();
@@ -181,7 +182,7 @@ std::optional<SampleJob> Feeder::JobAtNextPosition() {
   SampleJob job;
   job.epoch = epoch_;
   job.position = next_position_++;
-  job.key = {parts_.options.seed, epoch_, parts_.order.GlobalPosition(job.position)};
+  job.key = {parts_.options.seed, epoch_, order_->GlobalPosition(job.position)};
   job.sequence = parts_.log.Sequence(slot_->batch, next_index_);
   job.out = SampleSlot(*slot_, next_index_);
   if (kCountersOn) {
@@ -199,7 +200,7 @@ std::optional<SampleJob> Feeder::JobAtNextPosition() {
 
 void Feeder::Assign(SampleJob& job, uint64_t attempt) {
   job.attempt = attempt;
-  job.id = parts_.order.At(epoch_, (job.position + attempt) % parts_.order.positions());
+  job.id = order_->At(epoch_, (job.position + attempt) % order_->positions());
   job.error.clear();
   job.diagnosis = {};
   job.planned = false;

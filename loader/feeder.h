@@ -25,7 +25,6 @@ namespace stoker {
 struct FeederParts {
   const LoaderOptions& options;
   const Source& source;
-  const Order& order;
   Ring& ring;
   ReadBuffers& buffers;
   SampleTask& task;
@@ -51,8 +50,9 @@ class Feeder {
   Feeder(const Feeder&) = delete;
   Feeder& operator=(const Feeder&) = delete;
 
-  // Begins issuing [position, end of the epoch). `cause` is what the first reads waited for. Requires: paused or new.
-  void Start(uint64_t epoch, uint64_t position, const Predecessor& cause) EXCLUDES(mutex_);
+  // Begins issuing [position, end of the epoch) of `order`, which outlives the epoch. `cause` is what the first reads
+  // waited for. Requires: paused or new.
+  void Start(const Order& order, uint64_t epoch, uint64_t position, const Predecessor& cause) EXCLUDES(mutex_);
   // Stops issuing and blocks until no sample of the epoch is under way; every leased slot is then full.
   void Pause() EXCLUDES(mutex_);
 
@@ -95,6 +95,7 @@ class Feeder {
 
   // Feeder thread only.
   std::unique_ptr<Reader> reader_;
+  const Order* order_ = nullptr;
   uint64_t epoch_ = 0;
   uint64_t next_position_ = 0;
   uint64_t end_position_ = 0;

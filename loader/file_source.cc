@@ -1,11 +1,15 @@
 #include "loader/file_source.h"
 
 #include <fmt/format.h>
+#include <limits.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cassert>
 #include <cstring>
+#include <thread>
 
 namespace stoker {
 namespace {
@@ -15,6 +19,9 @@ constexpr std::array<std::string_view, 12> kExtensions = {".jpg", ".jpeg", ".png
                                                           ".tif", ".tiff", ".webp", ".jpe", ".jfif", ".dib"};
 // The share of files that a read buffer is made for; larger ones get a buffer of their own.
 constexpr double kTypicalQuantile = 0.99;
+// Enough to keep cold metadata reads going side by side, each over a run of files that is worth a thread.
+constexpr size_t kSizeThreads = 8;
+constexpr size_t kSizesAtOnce = 1024;
 
 // The length of the valid UTF-8 sequence that `text` begins with; 0 where there is none (RFC 3629).
 size_t Utf8Length(std::string_view text) {
@@ -72,7 +79,43 @@ void FileSource::Builder::AddFile(uint32_t folder, std::string_view name, int64_
   names_.push_back('\0');
 }
 
+uint32_t FileSource::Builder::FolderNumber(std::string_view folder) {
+  if (!folders_.empty() && folders_.back() == folder) return static_cast<uint32_t>(folders_.size() - 1);
+  const auto found = folder_numbers_.find(std::string(folder));
+  if (found != folder_numbers_.end()) return found->second;
+  const uint32_t number = AddFolder(std::string(folder));
+  folder_numbers_.emplace(folder, number);
+  return number;
+}
+
+void FileSource::Builder::AddPath(std::string_view path, int64_t label) {
+  const size_t slash = path.rfind('/');
+  const std::string_view folder = slash == 0 ? "/" : path.substr(0, slash == std::string_view::npos ? 0 : slash);
+  AddFile(FolderNumber(folder), path.substr(slash == std::string_view::npos ? 0 : slash + 1), label, kNotTaken);
+}
+
+void FileSource::Builder::TakeSizes() {
+  std::atomic<size_t> next{0};  // hands out runs of files; orders nothing, the join does
+  const auto work = [&] {
+    for (size_t begin = next.fetch_add(kSizesAtOnce); begin < files_.size(); begin = next.fetch_add(kSizesAtOnce)) {
+      for (size_t i = begin; i < std::min(begin + kSizesAtOnce, files_.size()); ++i) {
+        if (files_[i].bytes != kNotTaken) continue;
+        char path[PATH_MAX];
+        struct stat status = {};
+        const bool found = Path(i, path, sizeof path) && stat(path, &status) == 0;
+        files_[i].bytes = found ? static_cast<uint64_t>(status.st_size) : 0;
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < std::min(kSizeThreads, files_.size() / kSizesAtOnce); ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+}
+
 std::unique_ptr<FileSource> FileSource::Builder::Build(std::string root, ClassNames classes) {
+  folder_numbers_ = {};
+  TakeSizes();
   std::unique_ptr<FileSource> source(new FileSource());
   std::vector<uint64_t> sizes;
   sizes.reserve(files_.size());
@@ -94,9 +137,9 @@ Extents FileSource::ExtentsOf(uint64_t id, const DecodeRequest*) const noexcept 
   return extents;
 }
 
-bool FileSource::Path(uint32_t file, char* path, size_t capacity) const noexcept {
-  const std::string& folder = table_.folders_[table_.files_[file].folder];
-  const char* name = NameOf(file);
+bool FileSource::Builder::Path(size_t file, char* path, size_t capacity) const noexcept {
+  const std::string& folder = folders_[files_[file].folder];
+  const char* name = names_.data() + files_[file].name_offset;
   const size_t name_bytes = std::strlen(name);
   if (folder.size() + 1 + name_bytes + 1 > capacity) return false;
   std::memcpy(path, folder.data(), folder.size());

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "loader/source.h"
@@ -25,20 +26,29 @@ class FileSource final : public Source {
     // Paths of up to PATH_MAX bytes; `folder` without a trailing slash.
     uint32_t AddFolder(std::string folder);
     void AddFile(uint32_t folder, std::string_view name, int64_t label, uint64_t bytes);
+    // A file of any folder, whose size Build will take.
+    void AddPath(std::string_view path, int64_t label);
     void Reserve(size_t files, size_t name_bytes);
-    // `root`: what names in messages are relative to.
+    // `root`: what names in messages are relative to. Blocks on the disk where paths were added; a file that is not
+    // there is that sample's error when it is read.
     std::unique_ptr<FileSource> Build(std::string root, ClassNames classes);
 
    private:
     friend class FileSource;
+    static constexpr uint64_t kNotTaken = ~uint64_t{0};
     struct File {
       uint64_t name_offset = 0;
       uint64_t bytes = 0;
       uint32_t folder = 0;
       int32_t label = 0;
     };
+    bool Path(size_t file, char* path, size_t capacity) const noexcept;
+    uint32_t FolderNumber(std::string_view folder);
+    void TakeSizes();
+
     std::vector<std::string> folders_;
-    std::vector<char> names_;  // NUL-terminated, one after the other
+    std::unordered_map<std::string, uint32_t> folder_numbers_;  // of AddPath; gone once built
+    std::vector<char> names_;                                   // NUL-terminated, one after the other
     std::vector<File> files_;
   };
 
@@ -46,7 +56,9 @@ class FileSource final : public Source {
   int64_t Label(uint64_t id) const noexcept override { return table_.files_[id].label; }
   std::string Name(uint64_t id) const override;
   Extents ExtentsOf(uint64_t id, const DecodeRequest* request) const noexcept override;
-  bool Path(uint32_t file, char* path, size_t capacity) const noexcept override;
+  bool Path(uint32_t file, char* path, size_t capacity) const noexcept override {
+    return table_.Path(file, path, capacity);
+  }
   uint64_t TypicalBytes() const noexcept override { return typical_bytes_; }
   size_t memory_bytes() const noexcept override;
 

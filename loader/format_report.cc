@@ -35,6 +35,11 @@ std::string Skips(const StallReport& report) {
 
 }  // namespace
 
+std::string FormatLine(const StallReport& report) {
+  return fmt::format("{:.0f} images/s, {:.1f} % of the time waiting for data: {}", report.images_per_second,
+                     100 * report.stall_share, report.verdict);
+}
+
 std::string FormatReport(const StallReport& report) {
   const BufferPlan& buffers = report.buffers;
   std::string text;
@@ -57,6 +62,9 @@ std::string FormatReport(const StallReport& report) {
                       Bytes(report.budget_bytes), buffers.slots, Bytes(buffers.slot_bytes), buffers.read_buffers,
                       Bytes(buffers.read_buffer_bytes), Bytes(report.scratch_bytes));
   if (report.oversized_bytes_peak > 0) text += ", beside it large files " + Bytes(report.oversized_bytes_peak);
+  if (report.extra_slots_peak > 0) {
+    text += fmt::format(", and {} slots more for kept batches (now {})", report.extra_slots_peak, report.extra_slots);
+  }
   text += '\n';
   if (report.decoder_warnings > 0) {
     text += fmt::format("  warnings     {} decodes gave pixels with a complaint (strict refuses them)\n",

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -132,18 +131,8 @@ std::unique_ptr<FileSource> OpenList(const std::string& list, const ScanOptions&
   for (const std::string& name : names) labels.emplace(name, static_cast<int32_t>(labels.size()));
 
   FileSource::Builder builder;
-  std::map<std::string, uint32_t> folders;
   for (const ListedFile& file : files) {
-    const std::string path = file.path.starts_with('/') ? file.path : base + file.path;
-    const size_t end = path.rfind('/');
-    const std::string folder = end == 0 ? "/" : path.substr(0, end == std::string::npos ? 0 : end);
-    auto place = folders.find(folder);
-    if (place == folders.end()) place = folders.emplace(folder, builder.AddFolder(folder)).first;
-    struct stat status = {};
-    // A file that is not there is that sample's error when it is read.
-    const bool found = stat(path.c_str(), &status) == 0;
-    builder.AddFile(place->second, path.substr(end == std::string::npos ? 0 : end + 1), LabelOf(list, file, labels),
-                    found ? static_cast<uint64_t>(status.st_size) : 0);
+    builder.AddPath(file.path.starts_with('/') ? file.path : base + file.path, LabelOf(list, file, labels));
   }
   return builder.Build("", names);
 }

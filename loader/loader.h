@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "loader/batch.h"
 #include "loader/error.h"
 #include "loader/options.h"
+#include "loader/sampler.h"
 #include "loader/source.h"
 #include "loader/stall_report.h"
 #include "transfer/device.h"
@@ -31,9 +33,9 @@ struct LoaderSeams;
 class Loader {
  public:
   // Throws std::invalid_argument naming a bad option, Error or std::system_error where memory or device are missing.
-  Loader(LoaderOptions options, std::unique_ptr<Source> source);
+  Loader(LoaderOptions options, std::shared_ptr<const Source> source);
   // With doubles in place of the clock, the reader or the device: for tests.
-  Loader(LoaderOptions options, std::unique_ptr<Source> source, LoaderSeams seams);
+  Loader(LoaderOptions options, std::shared_ptr<const Source> source, LoaderSeams seams);
   // Stops within a second whatever is under way. Batches that the caller holds stay valid.
   ~Loader();
   Loader(const Loader&) = delete;
@@ -43,13 +45,19 @@ class Loader {
   // the samples from there on. O(1) in the position. What was under way is dropped; blocks until reads in flight are
   // back. Throws std::invalid_argument where the position lies beyond the epoch.
   void StartEpoch(uint64_t epoch, uint64_t position = 0);
+  // The same in an order of the caller's, whose ids must be the source's: a list (ListOrder), or what is left of an
+  // epoch that was begun in another world (Sampler with `done`). For this epoch only; `epoch` turns the dice. The
+  // lengths below are still those of the loader's own order.
+  void StartEpoch(uint64_t epoch, std::shared_ptr<const Order> order, uint64_t position = 0);
 
   // The next batch, or nothing at the end of the epoch; the call after that begins the next epoch by itself. Blocks
   // until the batch is ready. Work submitted to `stream` from now on finds the data there; kHostStream: the calling
   // thread does.
   // Throws Error for a bad sample (OnError::kRaise; calling again goes on with the following batch), for too many of
   // them, where the caller holds every batch, and where the pipeline has failed for good.
-  std::optional<Batch> Next(StreamHandle stream = kHostStream);
+  // `while_waiting` is called on this thread about ten times a second while nothing is ready; what it throws ends the
+  // wait, and the next call goes on with the same batch.
+  std::optional<Batch> Next(StreamHandle stream = kHostStream, const std::function<void()>& while_waiting = {});
 
   // Makes the Next that waits, and every later one, throw kCancelled within a tenth of a second. May be called from any
   // thread and from a signal handler.
@@ -61,8 +69,13 @@ class Loader {
   const LoaderOptions& options() const noexcept;
   const SampleSpec& spec() const noexcept;
 
-  // What held the caller back since the first Next(). Cheap, but not free: not for every step.
+  // What held the caller back since the first Next(), or since RestartReport(). Cheap, but not free: not for every
+  // step.
   StallReport Report();
+  void RestartReport();
+
+  // True once the slots added for a caller that keeps batches (grow_slots) have outgrown memory_limit_bytes.
+  bool OverBudget() const;
 
   // How many decode at once, from now on: 1 to options().num_workers. For tuning while running.
   void SetActiveWorkers(int32_t workers);
@@ -74,5 +87,7 @@ class Loader {
 
 // The report as the lines that `stoker run` ends with.
 std::string FormatReport(const StallReport& report);
+// The rate, the stall and the verdict, for a log.
+std::string FormatLine(const StallReport& report);
 
 }  // namespace stoker

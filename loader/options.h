@@ -58,6 +58,9 @@ struct LoaderOptions {
   ReaderKind reader = ReaderKind::kAuto;
   int32_t queue_depth = 32;  // reads in flight, 1 to 1024: deep, because cold storage answers late and out of order
   DeviceKind device = DeviceKind::kAuto;
+  // Where the caller keeps more batches than there are slots: true adds slots beyond the budget (counted in the
+  // report), in host memory only; false makes Next() throw kAllSlotsHeld.
+  bool grow_slots = false;
   int64_t memory_limit_bytes = 0;     // for all buffers; 0: a quarter of what the machine or container has free
   double read_deadline_seconds = 30;  // a read that takes longer is that sample's error (hung NFS, dying disk)
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <stdexcept>
+#include <string>
 
 #include "augment/random.h"
 
@@ -41,11 +43,12 @@ uint64_t Permutation::At(uint64_t index) const noexcept {
 
 uint64_t Sampler::positions() const noexcept {
   const auto world = static_cast<uint64_t>(options_.world_size);
-  return options_.drop_last ? options_.size / world : (options_.size + world - 1) / world;
+  const uint64_t left = options_.size - options_.done;
+  return options_.drop_last ? left / world : (left + world - 1) / world;
 }
 
 uint64_t Sampler::GlobalPosition(uint64_t position) const noexcept {
-  return position * static_cast<uint64_t>(options_.world_size) + static_cast<uint64_t>(options_.rank);
+  return options_.done + position * static_cast<uint64_t>(options_.world_size) + static_cast<uint64_t>(options_.rank);
 }
 
 uint64_t Sampler::At(uint64_t epoch, uint64_t position) const noexcept {
@@ -53,6 +56,17 @@ uint64_t Sampler::At(uint64_t epoch, uint64_t position) const noexcept {
   const uint64_t global = GlobalPosition(position) % options_.size;
   if (!options_.shuffle) return global;
   return Permutation(options_.size, Mix64(options_.seed ^ Mix64(epoch))).At(global);
+}
+
+ListOrder::ListOrder(std::vector<uint32_t> ids, uint64_t size, int32_t rank, int32_t world_size, uint64_t done)
+    : ids_(std::move(ids)),
+      rank_(static_cast<uint64_t>(rank)),
+      world_size_(static_cast<uint64_t>(world_size)),
+      done_(done) {
+  const auto bad = std::find_if(ids_.begin(), ids_.end(), [size](uint32_t id) { return id >= size; });
+  if (bad == ids_.end()) return;
+  throw std::invalid_argument("the order's place " + std::to_string(bad - ids_.begin()) + " holds sample " +
+                              std::to_string(*bad) + ", but there are only " + std::to_string(size));
 }
 
 }  // namespace stoker

@@ -1,7 +1,8 @@
-// The order of samples: a pure function of (seed, epoch, position), in O(1) memory.
+// The order of samples: a pure function of (seed, epoch, position) in O(1) memory, or a list that somebody else drew.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace stoker {
 
@@ -19,8 +20,7 @@ class Permutation {
   uint32_t half_bits_;
 };
 
-// Which sample stands at which position of an epoch. Ours is the Sampler below; a list of ids that somebody else drew
-// is another. Threads: immutable while an epoch runs, safe from any.
+// Which sample stands at which position of an epoch. Threads: immutable while an epoch runs, safe from any.
 class Order {
  public:
   virtual ~Order() = default;
@@ -44,6 +44,9 @@ class Sampler final : public Order {
     int32_t rank = 0;
     int32_t world_size = 1;
     bool drop_last = false;
+    // Samples of the epoch that are done, over all ranks: what is left is dealt out to the ranks anew, so a run may go
+    // on in a world of another size. The padding is still the epoch's first samples.
+    uint64_t done = 0;
   };
   explicit Sampler(const Options& options) noexcept : options_(options) {}
 
@@ -53,6 +56,24 @@ class Sampler final : public Order {
 
  private:
   Options options_;
+};
+
+// A list of ids for one epoch; the epoch's number only turns the dice.
+class ListOrder final : public Order {
+ public:
+  // `ids` of a source of `size` samples, any of them as often as it comes; throws std::invalid_argument naming the
+  // place of one that is not in it. The list's place n counts as position done + n * world_size + rank of all ranks.
+  ListOrder(std::vector<uint32_t> ids, uint64_t size, int32_t rank = 0, int32_t world_size = 1, uint64_t done = 0);
+
+  uint64_t positions() const noexcept override { return ids_.size(); }
+  uint64_t GlobalPosition(uint64_t position) const noexcept override { return done_ + position * world_size_ + rank_; }
+  uint64_t At(uint64_t, uint64_t position) const noexcept override { return ids_[position]; }
+
+ private:
+  const std::vector<uint32_t> ids_;
+  const uint64_t rank_;
+  const uint64_t world_size_;
+  const uint64_t done_;
 };
 
 }  // namespace stoker

@@ -35,7 +35,7 @@ void StallLog::Request(int64_t now_ns) noexcept {
   // The end of an epoch is asked for more than once; the first time ended the consumer's step.
   if (last.batch == last_batch_ && last.consumer_end_ns == 0) {
     last.consumer_end_ns = now_ns;
-    totals_.consumer_ns += now_ns - last.returned_ns;
+    totals_.consumer_ns += now_ns - std::max(last.returned_ns, begin_ns_);
   }
 }
 
@@ -127,6 +127,12 @@ void StallLog::Fold(int64_t now_ns) noexcept {
   Walk(now_ns, half_ns_, totals_.blame_ns);
   folded_ns_ = half_ns_;
   half_ns_ = now_ns;
+}
+
+void StallLog::Restart(int64_t now_ns) noexcept {
+  totals_ = {};
+  since_fold_ = 0;
+  if (begin_ns_ != 0) begin_ns_ = folded_ns_ = half_ns_ = now_ns;
 }
 
 StallTotals StallLog::Totals(int64_t now_ns) const noexcept {

@@ -65,6 +65,8 @@ class StallLog {
   // It returned `record` (whose requested_ns is filled in here).
   void HandOver(BatchRecord record) noexcept;
 
+  // Begins the sums anew at `now_ns`.
+  void Restart(int64_t now_ns) noexcept;
   // Walks the path up to now and returns the sums.
   StallTotals Totals(int64_t now_ns) const noexcept;
 
@@ -89,7 +91,7 @@ class StallLog {
   std::vector<BatchRecord> batches_;
   const int64_t fold_every_;
   StallTotals totals_;
-  int64_t begin_ns_ = 0;   // the first Next()
+  int64_t begin_ns_ = 0;   // the first Next(), or the latest Restart()
   int64_t folded_ns_ = 0;  // the path is blamed up to here for good
   int64_t half_ns_ = 0;    // the next fold goes up to here
   int64_t request_ns_ = 0;

@@ -42,6 +42,8 @@ struct StallReport {
   size_t budget_bytes = 0;          // planned and reserved
   size_t scratch_bytes = 0;         // grown since: decoders' and augmenters' scratch (part of the budget above)
   size_t oversized_bytes_peak = 0;  // one-off read buffers
+  uint32_t extra_slots = 0;         // added for a caller that keeps batches (grow_slots), beyond the budget
+  uint32_t extra_slots_peak = 0;
   BufferPlan buffers;
   uint64_t decoder_warnings = 0;       // pictures that the decoder complained of but gave
   int64_t skipped_count = 0;           // different bad samples

@@ -37,6 +37,16 @@ TEST(Error, SaysItsMessageAndNothingElse) {
   EXPECT_EQ(error.stage(), "read");
   EXPECT_EQ(error.sample(), "cat/1.jpg");
   EXPECT_EQ(error.offset_bytes(), 17);
+  EXPECT_EQ(error.id(), -1);
+  EXPECT_EQ(error.reason(), error.code().message());
+}
+
+TEST(Error, NamesTheSampleThatIsToBlame) {
+  const Error error(LoadError::kChangedSize, "read", {"cat/1.jpg", 5, 17, "JPEG: cut"}, "whole");
+  EXPECT_EQ(error.sample(), "cat/1.jpg");
+  EXPECT_EQ(error.id(), 5);
+  EXPECT_EQ(error.offset_bytes(), 17);
+  EXPECT_EQ(error.reason(), "JPEG: cut");
 }
 
 TEST(Error, IsCaughtAsTheStandardsException) {

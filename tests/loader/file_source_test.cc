@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "tests/loader/picture_folder.h"
+
 namespace stoker {
 namespace {
 
@@ -36,6 +38,37 @@ TEST(FileSource, GivesBackWhatWasAdded) {
   EXPECT_EQ(extents[0].offset_bytes, 0u);
   EXPECT_EQ(extents[0].bytes, uint64_t{1} << 40);
   EXPECT_TRUE(extents[0].whole_file);
+}
+
+TEST(FileSource, TakesPathsOfAnyFolderAndTheirSizes) {
+  const TempFolder folder;
+  folder.Write("a/1.jpg", Bytes(11));
+  folder.Write("b/2.jpg", Bytes(22));
+  FileSource::Builder builder;
+  builder.AddPath(folder.string() + "/a/1.jpg", 3);
+  builder.AddPath(folder.string() + "/b/2.jpg", -1);
+  builder.AddPath(folder.string() + "/a/gone.jpg", 0);
+  builder.AddPath("/proc", 0);
+  builder.AddPath("bare.jpg", 7);
+  const std::unique_ptr<FileSource> source = builder.Build("", {});
+  ASSERT_EQ(source->size(), 5u);
+  EXPECT_EQ(PathOf(*source, 0), folder.string() + "/a/1.jpg");
+  EXPECT_EQ(PathOf(*source, 1), folder.string() + "/b/2.jpg");
+  EXPECT_EQ(PathOf(*source, 3), "/proc");
+  EXPECT_EQ(PathOf(*source, 4), "bare.jpg");
+  EXPECT_EQ(source->Label(1), -1);
+  EXPECT_EQ(source->ExtentsOf(0, nullptr).bytes(), 11u);
+  EXPECT_EQ(source->ExtentsOf(1, nullptr).bytes(), 22u);
+  EXPECT_EQ(source->ExtentsOf(2, nullptr).bytes(), 0u);
+}
+
+TEST(FileSource, TakesTheSizesOfManyPathsSideBySide) {
+  const TempFolder folder;
+  for (int i = 0; i < 16; ++i) folder.Write(std::to_string(i) + ".jpg", Bytes(static_cast<size_t>(i)));
+  FileSource::Builder builder;
+  for (int i = 0; i < 10'000; ++i) builder.AddPath(folder.string() + "/" + std::to_string(i % 16) + ".jpg", 0);
+  const auto source = builder.Build("", {});
+  for (uint64_t i = 0; i < source->size(); ++i) ASSERT_EQ(source->ExtentsOf(i, nullptr).bytes(), i % 16);
 }
 
 TEST(FileSource, RefusesAPathThatDoesNotFit) {

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -43,6 +44,71 @@ TEST_F(Life, ACallerWhoKeepsEveryBatchIsToldSo) {
     kept.clear();
     EXPECT_EQ(loader.Next()->position(), next);
   }
+}
+
+TEST_F(Life, ACallerWhoKeepsEveryBatchGetsMoreSlotsWhereItAsksForThem) {
+  options_.grow_slots = true;
+  Loader loader(options_, Open());
+  const std::vector<LoadedBatch> expected = DrainEpochs(loader, 1);
+  EXPECT_EQ(loader.Report().extra_slots_peak, 0u);
+  loader.StartEpoch(0);
+  std::vector<Batch> kept;
+  while (auto batch = loader.Next()) kept.push_back(std::move(*batch));
+  ASSERT_EQ(kept.size(), expected.size());
+  for (size_t i = 0; i < kept.size(); ++i) EXPECT_EQ(Copy(kept[i]), expected[i]);
+  EXPECT_GT(loader.Report().extra_slots, 0u);
+  EXPECT_FALSE(loader.OverBudget());
+  kept.clear();
+  EXPECT_EQ(DrainEpochs(loader, 1).size(), expected.size());
+}
+
+TEST_F(Life, TellsThatKeptBatchesHaveOutgrownTheMemoryLimit) {
+  options_.grow_slots = true;
+  options_.memory_limit_bytes = static_cast<int64_t>(Loader(options_, Open()).Report().budget_bytes) + 4096;
+  Loader loader(options_, Open());
+  std::vector<Batch> kept;
+  while (auto batch = loader.Next()) kept.push_back(std::move(*batch));
+  EXPECT_TRUE(loader.OverBudget());
+}
+
+TEST_F(Life, FollowsAnOrderOfTheCallersForOneEpoch) {
+  Loader loader(options_, Open());
+  const std::vector<uint32_t> ids = {3, 3, 0, 7, 1, 2};
+  loader.StartEpoch(9, std::make_shared<ListOrder>(ids, 20));
+  std::vector<int64_t> given;
+  for (const LoadedBatch& batch : DrainEpochs(loader, 1)) given.insert(given.end(), batch.ids.begin(), batch.ids.end());
+  EXPECT_EQ(given, std::vector<int64_t>(ids.begin(), ids.end()));
+  EXPECT_EQ(DrainEpochs(loader, 1).size(), static_cast<size_t>(loader.batches_per_epoch()));
+}
+
+TEST_F(Life, WhatIsThrownWhileWaitingEndsTheWaitAndNothingElse) {
+  options_.reader = ReaderKind::kPread;
+  Loader unbroken(options_, Open());
+  const LoadedBatch expected = Copy(*unbroken.Next());
+  std::atomic<bool> hold{true};  // the feeder waits for it: nothing else is published
+  Loader loader(options_, Open(), FaultyReads([&hold](uint64_t, const SampleJob&) {
+                  while (hold.load(std::memory_order_relaxed)) std::this_thread::yield();
+                  return Fault{};
+                }));
+  int calls = 0;
+  const auto give_up = [&] {
+    hold.store(false, std::memory_order_relaxed);
+    ++calls;
+    throw std::runtime_error("enough");
+  };
+  EXPECT_THROW((void)loader.Next(kHostStream, give_up), std::runtime_error);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(Copy(*loader.Next()), expected);
+}
+
+TEST_F(Life, ReportsFromTheRestartOn) {
+  Loader loader(options_, Open());
+  (void)DrainEpochs(loader, 1);
+  EXPECT_GT(loader.Report().samples, 0);
+  loader.RestartReport();
+  EXPECT_EQ(loader.Report().samples, 0);
+  const size_t batches = DrainEpochs(loader, 1).size();
+  EXPECT_EQ(loader.Report().batches, static_cast<int64_t>(batches));
 }
 
 TEST_F(Life, CanBeDestroyedAtEveryMoment) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <vector>
 
 #include "augment/random.h"
@@ -147,6 +148,56 @@ TEST_P(SamplerRanks, AreDistributedSamplers) {
   }
 }
 
+TEST_P(SamplerRanks, GoOnWhereTheSameWorldStopped) {
+  for (const uint64_t size : {7, 12, 101}) {
+    for (const int world : {1, 3, 4}) {
+      Sampler::Options options = {.size = size,
+                                  .shuffle = GetParam().shuffle,
+                                  .seed = 4,
+                                  .rank = world - 1,
+                                  .world_size = world,
+                                  .drop_last = GetParam().drop_last};
+      const Sampler unbroken(options);
+      const std::vector<uint64_t> whole = Epoch(unbroken, 3);
+      for (uint64_t taken = 0; taken <= whole.size(); ++taken) {
+        options.done = std::min(taken * static_cast<uint64_t>(world), size);
+        const Sampler rest(options);
+        EXPECT_EQ(Epoch(rest, 3), std::vector<uint64_t>(whole.begin() + static_cast<int64_t>(taken), whole.end()));
+        if (rest.positions() > 0) {
+          EXPECT_EQ(rest.GlobalPosition(0), unbroken.GlobalPosition(taken));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(SamplerRanks, ShareOutTheRestOfAnEpochAmongAnotherWorld) {
+  constexpr uint64_t kSize = 101;
+  const std::vector<uint64_t> whole = Epoch(Sampler({.size = kSize, .shuffle = GetParam().shuffle, .seed = 4}), 3);
+  for (const uint64_t done : {0, 1, 40, 100, 101}) {
+    for (const int world : {1, 2, 7}) {
+      std::map<uint64_t, int> times;
+      uint64_t handed_out = 0;
+      for (int rank = 0; rank < world; ++rank) {
+        const Sampler rest({.size = kSize,
+                            .shuffle = GetParam().shuffle,
+                            .seed = 4,
+                            .rank = rank,
+                            .world_size = world,
+                            .drop_last = GetParam().drop_last,
+                            .done = done});
+        for (const uint64_t id : Epoch(rest, 3)) ++times[id];
+        handed_out += rest.positions();
+      }
+      const uint64_t left = kSize - done, ranks = static_cast<uint64_t>(world);
+      EXPECT_EQ(handed_out, GetParam().drop_last ? left / ranks * ranks : (left + ranks - 1) / ranks * ranks);
+      for (uint64_t place = done; place < std::min(kSize, done + handed_out); ++place) {
+        EXPECT_GE(times[whole[place]], 1) << "place " << place << " was forgotten";
+      }
+    }
+  }
+}
+
 TEST_P(SamplerRanks, CoverEverySampleEquallyOften) {
   for (const uint64_t size : {5, 12, 100, 101}) {
     for (const int world : {1, 3, 4, 7, 200}) {
@@ -177,6 +228,24 @@ TEST_P(SamplerRanks, CoverEverySampleEquallyOften) {
 INSTANTIATE_TEST_SUITE_P(Roundings, SamplerRanks,
                          testing::Values(Rounding{true, false}, Rounding{true, true}, Rounding{false, false},
                                          Rounding{false, true}));
+
+TEST(ListOrder, GivesTheListAndThePlacesOfItsRank) {
+  const ListOrder order({5, 0, 5, 9}, 10, 1, 3, 20);
+  EXPECT_EQ(order.positions(), 4u);
+  EXPECT_EQ(order.At(0, 2), 5u);
+  EXPECT_EQ(order.At(77, 3), 9u);
+  EXPECT_EQ(order.GlobalPosition(0), 21u);
+  EXPECT_EQ(order.GlobalPosition(3), 30u);
+}
+
+TEST(ListOrder, RefusesAnIdThatTheSourceHasNot) {
+  try {
+    const ListOrder order({1, 2, 10, 0}, 10);
+    FAIL() << "no exception";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(), "the order's place 2 holds sample 10, but there are only 10");
+  }
+}
 
 }  // namespace
 }  // namespace stoker

@@ -132,6 +132,17 @@ TEST(StallLog, BlamesTheCopy) {
   EXPECT_EQ(log.Totals(40).blame_ns, (StageTimes{10, 10, 4, 5, 1, 0}));
 }
 
+TEST(StallLog, CountsFromTheRestart) {
+  const ModelConfig config = Uniform(50, 3, 100, 5, 7);
+  StallLog log(config.batch_size, config.slots + config.device_slots + 1);
+  PipelineModel model(config);
+  const int64_t end = model.Run(log);
+  log.Restart(end);
+  EXPECT_EQ(log.Totals(end + 5).samples, 0);
+  EXPECT_EQ(log.Totals(end + 5).wall_ns, 5);
+  EXPECT_EQ(Sum(log.Totals(end + 5).blame_ns), 5);
+}
+
 TEST(StallLog, HasNothingToSayBeforeTheFirstBatch) {
   StallLog log(4, 2);
   EXPECT_EQ(log.Totals(1000).wall_ns, 0);
