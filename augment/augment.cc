@@ -5,46 +5,47 @@
 #include <new>
 
 #include "augment/finish.h"
-#include "augment/resampler.h"
+#include "augment/frame.h"
+#include "augment/pixel_ops.h"
 #include "augment/scratch.h"
 
 namespace stoker {
 
 struct Augmenter::State {
-  explicit State(const SampleSpec& sample_spec) : spec(sample_spec), finisher(sample_spec) {
-    std::memset(frame.Reserve(row_bytes()), 0, row_bytes());
-  }
-
-  size_t row_bytes() const { return static_cast<size_t>(spec.size.width) * static_cast<size_t>(spec.channels); }
+  explicit State(const SampleSpec& sample_spec) : spec(sample_spec), frame(sample_spec.size), finisher(sample_spec) {}
 
   void Run(const ImageView& image, const SourceBox& box, const Plan& plan, std::byte* out);
+  // The same where the colour steps need all pixels at once.
+  void RunInColor(const Plan& plan, int32_t channels, std::byte* out);
 
   SampleSpec spec;
-  Resampler resampler;
+  Frame frame;
   Finisher finisher;
-  Scratch<uint8_t> frame;  // one row of the window: zeros around what the content fills
+  Scratch<uint8_t> pixels;  // a whole sample
 };
 
 void Augmenter::State::Run(const ImageView& image, const SourceBox& box, const Plan& plan, std::byte* out) {
-  const auto channels = static_cast<size_t>(spec.channels);
-  const Rect& content = plan.content;
-  const int32_t top = content.y - plan.window.y;
-  const size_t left = static_cast<size_t>(content.x - plan.window.x) * channels;
-  const size_t content_bytes = static_cast<size_t>(content.width) * channels;
-  const bool framed = content.width != spec.size.width;
-  if (content.width > 0) resampler.Start(image, box, plan);
-  if (framed || content.height != spec.size.height) std::memset(frame.data(), 0, row_bytes());
+  // Gray behind the colour steps: they see what was there before it.
+  const int32_t channels = plan.gray_after_colors ? 3 : spec.channels;
+  frame.Start(image, box, plan, channels);
+  if (plan.color_count > 0) return RunInColor(plan, channels, out);
   for (int32_t y = 0; y < spec.size.height; ++y) {
-    const uint8_t* row = frame.data();
-    if (y >= top && y < top + content.height) {
-      row = resampler.Next();
-      if (framed) {
-        std::memcpy(frame.data() + left, row, content_bytes);
-        row = frame.data();
-      }
-    } else if (framed && y == top + content.height) {
-      std::memset(frame.data(), 0, row_bytes());
-    }
+    finisher.WriteRow(frame.Next(), plan.flip_horizontal, plan.flip_vertical ? spec.size.height - 1 - y : y, out);
+  }
+}
+
+void Augmenter::State::RunInColor(const Plan& plan, int32_t channels, std::byte* out) {
+  const auto width = static_cast<size_t>(spec.size.width);
+  const auto height = static_cast<size_t>(spec.size.height);
+  const size_t row_bytes = width * static_cast<size_t>(channels);
+  uint8_t* first = pixels.Reserve(row_bytes * height);
+  for (size_t y = 0; y < height; ++y) std::memcpy(first + y * row_bytes, frame.Next(), row_bytes);
+  for (int32_t i = 0; i < plan.color_count; ++i) {
+    Adjust(plan.colors[static_cast<size_t>(i)], channels, width * height, first);
+  }
+  for (int32_t y = 0; y < spec.size.height; ++y) {
+    uint8_t* row = first + static_cast<size_t>(y) * row_bytes;
+    if (plan.gray_after_colors) ToGray(row, width, channels, spec.channels, row);
     finisher.WriteRow(row, plan.flip_horizontal, plan.flip_vertical ? spec.size.height - 1 - y : y, out);
   }
 }
@@ -55,7 +56,7 @@ Augmenter::~Augmenter() = default;
 
 bool Augmenter::Run(const ImageView& image, const SourceBox& box, const Plan& plan, std::span<std::byte> out) noexcept {
   const SampleSpec& spec = state_->spec;
-  assert(image.channels == spec.channels && out.size() == spec.bytes());
+  assert(out.size() == spec.bytes());
   assert((ImageSize{plan.window.width, plan.window.height} == spec.size));
   try {
     state_->Run(image, box, plan, out.data());
@@ -66,7 +67,7 @@ bool Augmenter::Run(const ImageView& image, const SourceBox& box, const Plan& pl
 }
 
 size_t Augmenter::scratch_bytes() const noexcept {
-  return state_->resampler.scratch_bytes() + state_->finisher.scratch_bytes() + state_->frame.bytes();
+  return state_->frame.scratch_bytes() + state_->finisher.scratch_bytes() + state_->pixels.bytes();
 }
 
 }  // namespace stoker

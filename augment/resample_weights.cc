@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <numbers>
 
 #include "augment/resample_weights_kernels.h"
 
@@ -11,7 +12,21 @@ namespace stoker {
 namespace {
 
 // The filters and their radius as Pillow has them.
-double Radius(Interpolation interpolation) { return interpolation == Interpolation::kBicubic ? 2.0 : 1.0; }
+double Radius(Interpolation interpolation) {
+  switch (interpolation) {
+    case Interpolation::kNearest:
+    case Interpolation::kBilinear:
+    case Interpolation::kHamming:
+      return 1.0;
+    case Interpolation::kBicubic:
+      return 2.0;
+    case Interpolation::kBox:
+      return 0.5;
+    case Interpolation::kLanczos:
+      break;
+  }
+  return 3.0;
+}
 
 double Triangle(double x) {
   x = std::fabs(x);
@@ -24,6 +39,41 @@ double Cubic(double x) {
   if (x < 1.0) return ((kA + 2.0) * x - (kA + 3.0)) * x * x + 1;
   if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * kA;
   return 0.0;
+}
+
+double Box(double x) { return x > -0.5 && x <= 0.5 ? 1.0 : 0.0; }
+
+double Hamming(double x) {
+  x = std::fabs(x);
+  if (x == 0.0) return 1.0;
+  if (x >= 1.0) return 0.0;
+  x *= std::numbers::pi;
+  return std::sin(x) / x * (0.54f + 0.46f * std::cos(x));  // Pillow's constants are floats too
+}
+
+double Sinc(double x) {
+  if (x == 0.0) return 1.0;
+  x *= std::numbers::pi;
+  return std::sin(x) / x;
+}
+
+double Lanczos(double x) { return x >= -3.0 && x < 3.0 ? Sinc(x) * Sinc(x / 3) : 0.0; }
+
+double Filter(Interpolation interpolation, double x) {
+  switch (interpolation) {
+    case Interpolation::kBicubic:
+      return Cubic(x);
+    case Interpolation::kBox:
+      return Box(x);
+    case Interpolation::kHamming:
+      return Hamming(x);
+    case Interpolation::kLanczos:
+      return Lanczos(x);
+    case Interpolation::kNearest:
+    case Interpolation::kBilinear:
+      break;
+  }
+  return Triangle(x);
 }
 
 }  // namespace
@@ -81,7 +131,7 @@ void FixedWeightsScalar(const PlacedFilter& filter, TapRange taps, std::span<int
   double sum = 0;
   for (int32_t i = 0; i < taps.count; ++i) {
     const double x = (i + taps.first - filter.center + 0.5) * filter.squeeze;
-    values[i] = filter.interpolation == Interpolation::kBicubic ? Cubic(x) : Triangle(x);
+    values[i] = Filter(filter.interpolation, x);
     sum += values[i];
   }
   std::fill(weights.begin(), weights.end(), 0);

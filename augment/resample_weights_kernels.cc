@@ -80,6 +80,7 @@ namespace stoker {
 HWY_EXPORT(FixedWeightsVector);
 
 void FixedWeights(const PlacedFilter& filter, TapRange taps, std::span<int32_t> weights, double* values) {
+  if (filter.interpolation > Interpolation::kBicubic) return FixedWeightsScalar(filter, taps, weights, values);
   HWY_DYNAMIC_DISPATCH(FixedWeightsVector)(filter, taps, weights, values);
 }
 

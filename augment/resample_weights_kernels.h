@@ -1,5 +1,6 @@
 // The weights of one output pixel: Pillow's arithmetic in double precision, operation for operation, so that every
-// target and the scalar twin give the same numbers. Compiled without contraction to fused multiply-add.
+// target and the scalar twin give the same numbers. Only bilinear and bicubic, which training uses, have vectors.
+// Compiled without contraction to fused multiply-add.
 #pragma once
 
 #include <cstdint>

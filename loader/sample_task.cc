@@ -53,7 +53,7 @@ std::error_code SampleTask::MakePlanFor(SampleJob& job, ImageSize size) const no
 }
 
 void SampleTask::GrowWith(Worker& worker, ImageSize picture) noexcept {
-  const size_t bytes = Image::BytesFor(picture, recipe_.spec().channels);
+  const size_t bytes = Image::BytesFor(picture, static_cast<int32_t>(recipe_.recipe().channels));
   size_t largest = largest_bytes_.load(std::memory_order_relaxed);
   while (bytes <= kMaxReservedBytes && bytes > largest &&
          !largest_bytes_.compare_exchange_weak(largest, bytes, std::memory_order_relaxed)) {

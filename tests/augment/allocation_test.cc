@@ -44,15 +44,14 @@ std::atomic<bool> out_of_memory = false;
 namespace stoker {
 namespace {
 
-TEST(Augmenter, AllocatesNothingForSizesItHasSeen) {
-  const CompiledRecipe recipe(TrainRecipe(48, ElementType::kFloat32));
+void ExpectNoAllocationTheSecondTime(const CompiledRecipe& recipe, uint64_t samples) {
   const oracle::Picture picture = oracle::RandomPicture(120, 300, 3, 8);
   Image image;
   oracle::CopyTo(picture, image);
   Augmenter augmenter(recipe.spec());
   std::vector<std::byte> out(recipe.spec().bytes());
   const auto run_all = [&] {
-    for (uint64_t i = 0; i < 50; ++i) {
+    for (uint64_t i = 0; i < samples; ++i) {
       Plan plan;
       ASSERT_EQ(MakePlan(recipe, {120, 300}, {1, 0, i}, plan), PlanError::kNone);
       const Rect& r = plan.region;
@@ -68,6 +67,42 @@ TEST(Augmenter, AllocatesNothingForSizesItHasSeen) {
   const long before = allocations;
   run_all();
   EXPECT_EQ(allocations, before);
+  EXPECT_EQ(augmenter.scratch_bytes(), scratch);
+}
+
+TEST(Augmenter, AllocatesNothingForSizesItHasSeen) {
+  ExpectNoAllocationTheSecondTime(CompiledRecipe(TrainRecipe(48, ElementType::kFloat32)), 50);
+  ColorJitter jitter;
+  jitter.contrast = {0.5, 1.5};
+  jitter.hue = {-0.1, 0.1};
+  Recipe ops;
+  ops.ops = {RandomGrayscale{0.5}, Resize{{40, 40}}, RandomCrop{{32, 32}, {8, 8, 8, 8}, false, PaddingMode::kReflect},
+             jitter, RandomGrayscale{0.5}};
+  ExpectNoAllocationTheSecondTime(CompiledRecipe(ops), 50);
+}
+
+// What the colours and the padding need has the sample's size, whatever is drawn.
+TEST(Augmenter, HoldsAllScratchAfterOneSample) {
+  ColorJitter jitter;
+  jitter.hue = {-0.1, 0.1};
+  Recipe ops;
+  ops.ops = {RandomCrop{{110, 290}, {8, 8, 8, 8}, false, PaddingMode::kReflect}, RandomGrayscale{0.5}, jitter};
+  const CompiledRecipe recipe(ops);
+  const oracle::Picture picture = oracle::RandomPicture(120, 300, 3, 8);
+  Image image;
+  oracle::CopyTo(picture, image);
+  Augmenter augmenter(recipe.spec());
+  std::vector<std::byte> out(recipe.spec().bytes());
+  size_t scratch = 0;
+  for (uint64_t i = 0; i < 30; ++i) {
+    Plan plan;
+    ASSERT_EQ(MakePlan(recipe, {120, 300}, {1, 0, i}, plan), PlanError::kNone);
+    const Rect& r = plan.region;
+    const SourceBox box{static_cast<double>(r.x), static_cast<double>(r.y), static_cast<double>(r.x + r.width),
+                        static_cast<double>(r.y + r.height)};
+    ASSERT_TRUE(augmenter.Run(image.view(), box, plan, out));
+    if (i == 0) scratch = augmenter.scratch_bytes();
+  }
   EXPECT_EQ(augmenter.scratch_bytes(), scratch);
 }
 

@@ -1,5 +1,5 @@
-// Slow, plain versions of everything in augment/, one op after the other on a whole picture: what the fast paths must
-// equal. The resampling repeats Pillow's algorithm in double precision with nothing shared or rearranged.
+// Slow, plain versions of what augment/ does to a whole picture: what the fast paths must equal. The resampling repeats
+// Pillow's algorithm in double precision with nothing shared or rearranged.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,12 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <optional>
 #include <random>
-#include <variant>
 #include <vector>
 
-#include "augment/random.h"
 #include "augment/recipe.h"
 #include "decode/image.h"
 
@@ -88,11 +85,34 @@ inline Picture Transpose(const Picture& from) {
   return to;
 }
 
-inline double Filter(double x, bool cubic) {
-  x = std::fabs(x);
-  if (!cubic) return x < 1 ? 1 - x : 0;
-  if (x < 1) return (1.5 * x - 2.5) * x * x + 1;
-  return x < 2 ? (((x - 5) * x + 8) * x - 4) * -0.5 : 0;
+struct Filter {
+  double radius;
+  double (*weight)(double);
+};
+
+inline Filter FilterOf(Interpolation interpolation) {
+  static const auto sinc = [](double x) { return x == 0 ? 1.0 : std::sin(x * M_PI) / (x * M_PI); };
+  switch (interpolation) {
+    case Interpolation::kBicubic:
+      return {2, [](double x) {
+                x = std::fabs(x);
+                if (x < 1) return (1.5 * x - 2.5) * x * x + 1;
+                return x < 2 ? (((x - 5) * x + 8) * x - 4) * -0.5 : 0;
+              }};
+    case Interpolation::kBox:
+      return {0.5, [](double x) { return -0.5 < x && x <= 0.5 ? 1.0 : 0.0; }};
+    case Interpolation::kHamming:
+      return {1, [](double x) {
+                const double cosine = std::cos(std::fabs(x) * M_PI);
+                return std::fabs(x) < 1 ? sinc(x) * (double{0.54f} + double{0.46f} * cosine) : 0.0;
+              }};
+    case Interpolation::kLanczos:
+      return {3, [](double x) { return -3 <= x && x < 3 ? sinc(x) * sinc(x / 3) : 0.0; }};
+    case Interpolation::kNearest:
+    case Interpolation::kBilinear:
+      break;
+  }
+  return {1, [](double x) { return std::max(1 - std::fabs(x), 0.0); }};
 }
 
 inline Picture ResizeWidth(const Picture& from, int32_t width, Interpolation interpolation) {
@@ -109,9 +129,9 @@ inline Picture ResizeWidth(const Picture& from, int32_t width, Interpolation int
     }
     return to;
   }
-  const bool cubic = interpolation == Interpolation::kBicubic;
+  const Filter filter = FilterOf(interpolation);
   const double stretch = std::max(scale, 1.0);
-  const double support = (cubic ? 2.0 : 1.0) * stretch;
+  const double support = filter.radius * stretch;
   for (int32_t x = 0; x < width; ++x) {
     const double center = (x + 0.5) * scale;
     const int32_t first = std::max(static_cast<int32_t>(center - support + 0.5), 0);
@@ -119,7 +139,7 @@ inline Picture ResizeWidth(const Picture& from, int32_t width, Interpolation int
     std::vector<double> weights;
     double sum = 0;
     for (int32_t i = first; i < end; ++i) {
-      weights.push_back(Filter((i - center + 0.5) * (1.0 / stretch), cubic));
+      weights.push_back(filter.weight((i - center + 0.5) * (1.0 / stretch)));
       sum += weights.back();
     }
     for (double& weight : weights) weight = std::trunc(weight / sum * 4194304.0 + (weight / sum < 0 ? -0.5 : 0.5));
@@ -148,79 +168,6 @@ inline Picture Resize(const Picture& from, ImageSize size, Interpolation interpo
   if (size.width != from.width) to = ResizeWidth(to, size.width, interpolation);
   if (size.height != to.height) to = ResizeHeight(to, size.height, interpolation);
   return to;
-}
-
-// torchvision's RandomResizedCrop.get_params, line by line, with the numbers of `random`.
-inline Rect GetParams(const RandomResizedCrop& op, int32_t width, int32_t height, Random& random) {
-  const double area = static_cast<double>(height) * width;
-  for (int i = 0; i < 10; ++i) {
-    const double target_area = area * random.Uniform(op.scale_low, op.scale_high);
-    const double aspect_ratio = std::exp(random.Uniform(std::log(op.ratio_low), std::log(op.ratio_high)));
-    const auto w = static_cast<int64_t>(std::nearbyint(std::sqrt(target_area * aspect_ratio)));
-    const auto h = static_cast<int64_t>(std::nearbyint(std::sqrt(target_area / aspect_ratio)));
-    if (0 < w && w <= width && 0 < h && h <= height) {
-      const auto y = static_cast<int32_t>(random.Below(static_cast<uint32_t>(height - h + 1)));
-      const auto x = static_cast<int32_t>(random.Below(static_cast<uint32_t>(width - w + 1)));
-      return {x, y, static_cast<int32_t>(w), static_cast<int32_t>(h)};
-    }
-  }
-  int32_t w = width;
-  int32_t h = height;
-  const double in_ratio = static_cast<double>(width) / height;
-  if (in_ratio < op.ratio_low) h = std::max(1, static_cast<int32_t>(std::nearbyint(w / op.ratio_low)));
-  if (in_ratio > op.ratio_high) w = std::max(1, static_cast<int32_t>(std::nearbyint(h * op.ratio_high)));
-  return {(width - w) / 2, (height - h) / 2, w, h};
-}
-
-// torchvision's center_crop: pads first where the crop is larger.
-inline Picture CenterCropped(const Picture& from, ImageSize size) {
-  const auto pad = [](int32_t crop, int32_t side) { return crop > side ? (crop - side) / 2 : 0; };
-  const auto pad_end = [](int32_t crop, int32_t side) { return crop > side ? (crop - side + 1) / 2 : 0; };
-  const Rect padded{-pad(size.width, from.width), -pad(size.height, from.height),
-                    pad(size.width, from.width) + from.width + pad_end(size.width, from.width),
-                    pad(size.height, from.height) + from.height + pad_end(size.height, from.height)};
-  const Picture picture = Crop(from, padded);
-  const auto offset = [](int32_t side, int32_t crop) {
-    return static_cast<int32_t>(std::nearbyint((side - crop) / 2.0));
-  };
-  return Crop(picture,
-              {offset(picture.width, size.width), offset(picture.height, size.height), size.width, size.height});
-}
-
-// Runs the geometric ops of `recipe`; nothing where one of them has no result (a RandomCrop that does not fit).
-inline std::optional<Picture> Run(const Recipe& recipe, Picture picture, const SampleKey& key) {
-  uint32_t index = 0;
-  for (const Op& op : recipe.ops) {
-    Random random(key, index++);
-    if (const auto* resized_crop = std::get_if<RandomResizedCrop>(&op)) {
-      picture = Resize(Crop(picture, GetParams(*resized_crop, picture.width, picture.height, random)),
-                       resized_crop->size, resized_crop->interpolation);
-    } else if (const auto* resize = std::get_if<stoker::Resize>(&op)) {
-      ImageSize size = resize->size;
-      if (size.height == 0) {
-        const auto longer = [&](int32_t a, int32_t b) {
-          return static_cast<int32_t>(static_cast<double>(int64_t{size.width} * a) / b);
-        };
-        size = picture.width <= picture.height ? ImageSize{size.width, longer(picture.height, picture.width)}
-                                               : ImageSize{longer(picture.width, picture.height), size.width};
-      }
-      picture = Resize(picture, size, resize->interpolation);
-    } else if (const auto* center = std::get_if<CenterCrop>(&op)) {
-      picture = CenterCropped(picture, center->size);
-    } else if (const auto* crop = std::get_if<RandomCrop>(&op)) {
-      const int32_t p = crop->padding;
-      picture = Crop(picture, {-p, -p, picture.width + 2 * p, picture.height + 2 * p});
-      if (crop->size.width > picture.width || crop->size.height > picture.height) return std::nullopt;
-      const auto y = static_cast<int32_t>(random.Below(static_cast<uint32_t>(picture.height - crop->size.height) + 1));
-      const auto x = static_cast<int32_t>(random.Below(static_cast<uint32_t>(picture.width - crop->size.width) + 1));
-      picture = Crop(picture, {x, y, crop->size.width, crop->size.height});
-    } else if (const auto* horizontal = std::get_if<RandomHorizontalFlip>(&op)) {
-      if (random.Uniform() < horizontal->probability) picture = Flip(picture, true);
-    } else if (const auto* vertical = std::get_if<RandomVerticalFlip>(&op)) {
-      if (random.Uniform() < vertical->probability) picture = Flip(picture, false);
-    }
-  }
-  return picture;
 }
 
 }  // namespace stoker::oracle

@@ -2,27 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <random>
 #include <set>
 #include <tuple>
 #include <vector>
 
-#include "tests/augment/oracle.h"
+#include "tests/augment/make_plan.h"
 
 namespace stoker {
 namespace {
-
-Plan Make(const CompiledRecipe& recipe, ImageSize size, const SampleKey& key = {}) {
-  Plan plan;
-  EXPECT_EQ(MakePlan(recipe, size, key, plan), PlanError::kNone);
-  return plan;
-}
-
-CompiledRecipe Compiled(std::vector<Op> ops, std::optional<ImageSize> fixed_size = std::nullopt) {
-  Recipe recipe;
-  recipe.ops = std::move(ops);
-  return CompiledRecipe(recipe, fixed_size);
-}
 
 bool Inside(const Rect& inner, const Rect& outer) {
   return inner.x >= outer.x && inner.y >= outer.y && inner.x + inner.width <= outer.x + outer.width &&
@@ -36,6 +28,30 @@ TEST(MakePlan, IsPure) {
     const Plan b = Make(recipe, {500, 375}, {1, 2, position});
     EXPECT_EQ(a.crop, b.crop);
     EXPECT_EQ(a.flip_horizontal, b.flip_horizontal);
+  }
+}
+
+// The numbers are part of the interface: the same seed gives the same training after an update.
+TEST(MakePlan, DrawsWhatItDrewBefore) {
+  Recipe ops = TrainRecipe(224, ElementType::kUint8);
+  ops.ops.push_back(RandomVerticalFlip{});
+  ops.ops.push_back(RandomCrop{{200, 180}});
+  const CompiledRecipe recipe(ops);
+  struct Drawn {
+    Rect crop;
+    bool flip;
+    int32_t x, y;
+  };
+  const std::vector<Drawn> drawn = {{{191, 11, 183, 205}, false, 8, 31},
+                                    {{39, 6, 396, 350}, false, 21, 41},
+                                    {{86, 21, 324, 338}, true, 22, 35},
+                                    {{31, 78, 390, 296}, true, 13, 14}};
+  for (size_t i = 0; i < drawn.size(); ++i) {
+    const Plan plan = Make(recipe, {500, 375}, {9, 1, i});
+    EXPECT_EQ(plan.crop, drawn[i].crop);
+    EXPECT_EQ(plan.flip_horizontal, drawn[i].flip);
+    EXPECT_FALSE(plan.flip_vertical);
+    EXPECT_EQ(plan.window, (Rect{drawn[i].x, drawn[i].y, 200, 180}));
   }
 }
 
@@ -70,14 +86,6 @@ TEST(MakePlan, FlipsAsOftenAsTheirProbability) {
     for (uint64_t i = 0; i < 10000; ++i) flips += Make(recipe, {8, 8}, {5, 1, i}).flip_horizontal;
     EXPECT_NEAR(flips, 10000 * probability, 5 * std::sqrt(10000 * probability * (1 - probability)));
   }
-}
-
-TEST(MakePlan, TwoFlipsCancel) {
-  const CompiledRecipe recipe =
-      Compiled({RandomHorizontalFlip{1}, RandomHorizontalFlip{1}, RandomVerticalFlip{1}}, ImageSize{8, 8});
-  const Plan plan = Make(recipe, {8, 8});
-  EXPECT_FALSE(plan.flip_horizontal);
-  EXPECT_TRUE(plan.flip_vertical);
 }
 
 // Kolmogorov and Smirnov's distance of two samples.
@@ -145,6 +153,36 @@ TEST(RandomResizedCrop, KeepsAtLeastOnePixelOfAnyPicture) {
   }
 }
 
+TEST(RandomResizedCrop, DrawsItsFilterBesidesItsCrop) {
+  Recipe ops = TrainRecipe(224, ElementType::kUint8, Interpolation::kLanczos);
+  const CompiledRecipe fixed(ops);
+  std::get<RandomResizedCrop>(ops.ops[0]).random_interpolation = true;
+  const CompiledRecipe random(ops);
+  int bicubic = 0;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    const Plan plan = Make(random, {500, 375}, {4, 0, i});
+    EXPECT_TRUE(plan.interpolation == Interpolation::kBilinear || plan.interpolation == Interpolation::kBicubic);
+    EXPECT_EQ(plan.crop, Make(fixed, {500, 375}, {4, 0, i}).crop);
+    bicubic += plan.interpolation == Interpolation::kBicubic;
+  }
+  EXPECT_NEAR(bicubic, 500, 80);  // 5 standard deviations
+}
+
+// torchvision's _compute_resized_output_size.
+TEST(Resize, CutsTheLongerSideToItsMaximum) {
+  const auto resized = [](int32_t side, int32_t max_size, ImageSize size) {
+    return Make(Compiled({Resize{{side, 0}, max_size}, CenterCrop{{1, 1}}}), size).resized;
+  };
+  EXPECT_EQ(resized(256, 300, {500, 375}), (ImageSize{300, 225}));
+  EXPECT_EQ(resized(256, 300, {375, 500}), (ImageSize{225, 300}));
+  EXPECT_EQ(resized(256, 341, {500, 375}), (ImageSize{341, 256}));
+  EXPECT_EQ(resized(256, 340, {500, 375}), (ImageSize{340, 255}));
+  EXPECT_EQ(resized(100, 1000, {2000, 4}), (ImageSize{1000, 2}));
+  EXPECT_EQ(resized(256, 257, {333, 333}), (ImageSize{256, 256}));
+  Plan plan;
+  EXPECT_EQ(MakePlan(Compiled({Resize{{64, 0}, 100}, CenterCrop{{1, 1}}}), {1000, 7}, {}, plan), PlanError::kWrongSize);
+}
+
 TEST(Resize, KeepsTheRatioAsPythonDivides) {
   const auto resized = [](int32_t side, ImageSize size) {
     Plan plan;
@@ -175,13 +213,8 @@ TEST(CenterCrop, RoundsAsPython) {
   EXPECT_EQ(window({3, 1}), (Rect{0, -1, 4, 4}));  // one missing goes behind, three are split 1 and 2
 }
 
-TEST(CenterCrop, BehindAFlipIsMirrored) {
-  const CompiledRecipe recipe = Compiled({RandomHorizontalFlip{1}, RandomVerticalFlip{1}, CenterCrop{{4, 4}}});
-  EXPECT_EQ(Make(recipe, {5, 7}).window, (Rect{1, 1, 4, 4}));
-}
-
 TEST(RandomCrop, ReachesEveryOffset) {
-  const CompiledRecipe recipe = Compiled({RandomCrop{{32, 32}, 4}});
+  const CompiledRecipe recipe = Compiled({RandomCrop{{32, 32}, {4, 4, 4, 4}}});
   std::set<std::pair<int32_t, int32_t>> offsets;
   for (uint64_t i = 0; i < 2000; ++i) {
     const Plan plan = Make(recipe, {32, 32}, {3, 0, i});
@@ -197,15 +230,59 @@ TEST(RandomCrop, ReachesEveryOffset) {
 TEST(RandomCrop, RefusesPicturesThatAreTooSmall) {
   Plan plan;
   EXPECT_EQ(MakePlan(Compiled({RandomCrop{{150, 150}}}), {131, 105}, {}, plan), PlanError::kTooSmall);
-  EXPECT_EQ(MakePlan(Compiled({RandomCrop{{150, 150}, 23}}), {131, 105}, {}, plan), PlanError::kNone);
-  EXPECT_EQ(MakePlan(Compiled({RandomCrop{{150, 150}, 22}}), {131, 105}, {}, plan), PlanError::kTooSmall);
+  EXPECT_EQ(MakePlan(Compiled({RandomCrop{{150, 150}, {23, 23, 23, 23}}}), {131, 105}, {}, plan), PlanError::kNone);
+  EXPECT_EQ(MakePlan(Compiled({RandomCrop{{150, 150}, {22, 22, 22, 22}}}), {131, 105}, {}, plan), PlanError::kTooSmall);
 }
 
-TEST(MakePlan, RefusesPaddingThatWouldBeResampled) {
-  Plan plan;
-  const CompiledRecipe recipe = Compiled({CenterCrop{{16, 16}}, Resize{{8, 8}}});
-  EXPECT_EQ(MakePlan(recipe, {16, 16}, {}, plan), PlanError::kNone);
-  EXPECT_EQ(MakePlan(recipe, {15, 16}, {}, plan), PlanError::kTooSmall);
+TEST(RandomGrayscale, IsDrawnAsOftenAsItsProbability) {
+  const CompiledRecipe recipe = Compiled({RandomGrayscale{}}, ImageSize{8, 8});
+  int gray = 0;
+  for (uint64_t i = 0; i < 10000; ++i) gray += Make(recipe, {8, 8}, {5, 1, i}).gray != GrayStage::kNever;
+  EXPECT_NEAR(gray, 1000, 150);  // 5 standard deviations
+}
+
+TEST(ColorJitter, DrawsEveryOrderAndTheWholeRange) {
+  ColorJitter jitter;
+  jitter.brightness = {0.6, 1.4};
+  jitter.contrast = {0.5, 0.5};
+  jitter.saturation = {0, 2};
+  jitter.hue = {-0.1, 0.3};
+  const CompiledRecipe recipe = Compiled({jitter}, ImageSize{8, 8});
+  std::map<std::vector<ColorOp>, int> orders;
+  std::array<double, 4> lowest{9, 9, 9, 9}, highest{-9, -9, -9, -9};
+  for (uint64_t i = 0; i < 4800; ++i) {
+    const Plan plan = Make(recipe, {8, 8}, {5, 1, i});
+    ASSERT_EQ(plan.color_count, 4);
+    std::vector<ColorOp> order;
+    for (const ColorStep& step : plan.colors) {
+      const auto op = static_cast<size_t>(step.op);
+      order.push_back(step.op);
+      lowest[op] = std::min(lowest[op], step.factor);
+      highest[op] = std::max(highest[op], step.factor);
+    }
+    ++orders[order];
+  }
+  EXPECT_EQ(orders.size(), 24u);
+  for (const auto& [order, count] : orders) EXPECT_NEAR(count, 200, 70);  // 5 standard deviations
+  const std::array<std::array<double, 2>, 4> ranges = {{{0.6, 1.4}, {0.5, 0.5}, {0, 2}, {-0.1, 0.3}}};
+  for (size_t op = 0; op < 4; ++op) {
+    const double width = ranges[op][1] - ranges[op][0];
+    EXPECT_GE(lowest[op], ranges[op][0]);
+    EXPECT_LE(lowest[op], ranges[op][0] + width / 100);
+    EXPECT_LE(highest[op], ranges[op][1]);
+    EXPECT_GE(highest[op], ranges[op][1] - width / 100);
+  }
+}
+
+TEST(ColorJitter, LeavesOutWhatHasNoRange) {
+  ColorJitter jitter;
+  jitter.hue = {0.1, 0.1};
+  const Plan plan = Make(Compiled({jitter, Grayscale{}}, ImageSize{8, 8}), {8, 8});
+  ASSERT_EQ(plan.color_count, 1);
+  EXPECT_EQ(plan.colors[0].op, ColorOp::kHue);
+  EXPECT_EQ(plan.colors[0].factor, 0.1);
+  EXPECT_TRUE(plan.gray_after_colors);
+  EXPECT_EQ(plan.gray, GrayStage::kNever);
 }
 
 TEST(MakePlan, RefusesTheWrongSize) {
@@ -213,44 +290,6 @@ TEST(MakePlan, RefusesTheWrongSize) {
   const CompiledRecipe recipe = Compiled({RandomHorizontalFlip{}}, ImageSize{32, 32});
   EXPECT_EQ(MakePlan(recipe, {32, 32}, {}, plan), PlanError::kNone);
   EXPECT_EQ(MakePlan(recipe, {33, 32}, {}, plan), PlanError::kWrongSize);
-}
-
-TEST(MakePlan, RegionOfAnUnresampledCropIsTheCrop) {
-  const Plan plan = Make(Compiled({CenterCrop{{100, 50}}}), {300, 200});
-  EXPECT_EQ(plan.region, (Rect{100, 75, 100, 50}));
-  EXPECT_EQ(plan.region_at_least, (ImageSize{100, 50}));
-}
-
-TEST(MakePlan, RegionHoldsTheFiltersReach) {
-  const Plan plan = Make(Compiled({Resize{{100, 100}}, CenterCrop{{50, 50}}}), {400, 50});
-  // Outputs 25..74. Across: scale 4, centers 102..298, support 4. Down: scale 0.5, centers 12.75..37.25, support 1.
-  EXPECT_EQ(plan.region, (Rect{98, 12, 204, 26}));
-  EXPECT_EQ(plan.region_at_least, (ImageSize{51, 26}));  // a quarter; enlarged, so nothing to spare
-}
-
-TEST(MakePlan, RegionKeepsItsShareOfTheSizeRoundedUp) {
-  const Plan plan = Make(Compiled({Resize{{100, 100}}, CenterCrop{{50, 50}}}), {301, 100});
-  // Outputs 25..74: centers 76.755 to 224.245, support 3.01, both ends rounded.
-  EXPECT_EQ(plan.region.width, 227 - 74);
-  EXPECT_EQ(plan.region_at_least, (ImageSize{51, 50}));  // 153 x 100 / 301 = 50.8
-}
-
-TEST(MakePlan, NearestIsNeverDecodedSmaller) {
-  const Plan plan = Make(Compiled({Resize{{10, 10}, Interpolation::kNearest}}), {1000, 1000});
-  EXPECT_EQ(plan.region, (Rect{50, 50, 901, 901}));
-  EXPECT_EQ(plan.region_at_least, (ImageSize{901, 901}));
-}
-
-TEST(MakePlan, RegionIsNeverEmpty) {
-  // A window that shows nothing but padding: every sample of this crop that misses the picture.
-  const CompiledRecipe recipe = Compiled({RandomCrop{{2, 2}, 9}});
-  int empty = 0;
-  for (uint64_t i = 0; i < 500; ++i) {
-    const Plan plan = Make(recipe, {1, 1}, {1, 0, i});
-    EXPECT_EQ(plan.region, (Rect{0, 0, 1, 1}));
-    empty += plan.content.width == 0;
-  }
-  EXPECT_GT(empty, 400);
 }
 
 }  // namespace

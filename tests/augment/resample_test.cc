@@ -13,7 +13,8 @@
 namespace stoker {
 namespace {
 
-constexpr Interpolation kFilters[] = {Interpolation::kBilinear, Interpolation::kBicubic};
+constexpr Interpolation kFilters[] = {Interpolation::kBilinear, Interpolation::kBicubic, Interpolation::kBox,
+                                      Interpolation::kHamming, Interpolation::kLanczos};
 
 TEST(ResampleAxis, WeightsSumToOne) {
   Scratch<double> scratch;
@@ -67,7 +68,7 @@ TEST(FixedWeights, EveryTargetEqualsTheScalarTwin) {
         const auto count = static_cast<int32_t>(4 * stretch) + 1;
         for (int32_t i = 0; i < 200; ++i) {
           const PlacedFilter placed{filter, 1000 + (i + 0.5) * scale, 1.0 / stretch};
-          const TapRange taps{static_cast<int32_t>(placed.center - 2 * stretch), count - i % 3};
+          const TapRange taps{static_cast<int32_t>(placed.center - 3 * stretch), count - i % 3};
           std::vector<int32_t> fast(static_cast<size_t>(count) + static_cast<size_t>(i) % 5), slow(fast.size());
           Scratch<double> values;
           FixedWeights(placed, taps, fast, values.Reserve(fast.size() + kWeightPadding));
@@ -243,7 +244,8 @@ TEST(Resampler, EqualsPillowsAlgorithm) {
                         {{37, 53}, {224, 10}},
                         {{3, 2}, {200, 300}}}) {
     for (const int32_t channels : {1, 3}) {
-      for (const Interpolation filter : {Interpolation::kNearest, Interpolation::kBilinear, Interpolation::kBicubic}) {
+      for (const Interpolation filter : {Interpolation::kNearest, Interpolation::kBilinear, Interpolation::kBicubic,
+                                         Interpolation::kBox, Interpolation::kHamming, Interpolation::kLanczos}) {
         const oracle::Picture picture = oracle::RandomPicture(c.from.width, c.from.height, channels, 3);
         EXPECT_EQ(Resampled(picture, WholeResize(c.from, c.to, filter)), oracle::Resize(picture, c.to, filter).pixels)
             << c.from.width << "x" << c.from.height << " -> " << c.to.width << "x" << c.to.height << ", " << channels
@@ -264,8 +266,14 @@ TEST(Resampler, EqualsPillowsStoredResults) {
   EXPECT_EQ(resized(4, Interpolation::kBilinear), (Bytes{44, 163, 83, 174}));
   EXPECT_EQ(resized(4, Interpolation::kBicubic), (Bytes{40, 171, 71, 182}));
   EXPECT_EQ(resized(4, Interpolation::kNearest), (Bytes{10, 255, 77, 129}));
+  EXPECT_EQ(resized(4, Interpolation::kBox), (Bytes{5, 153, 103, 190}));
+  EXPECT_EQ(resized(4, Interpolation::kHamming), (Bytes{26, 190, 79, 178}));
+  EXPECT_EQ(resized(4, Interpolation::kLanczos), (Bytes{44, 174, 63, 187}));
   EXPECT_EQ(resized(13, Interpolation::kBilinear), (Bytes{0, 5, 54, 185, 234, 177, 3, 54, 97, 128, 129, 185, 250}));
   EXPECT_EQ(resized(13, Interpolation::kBicubic), (Bytes{0, 0, 44, 189, 255, 189, 3, 45, 101, 129, 122, 187, 255}));
+  EXPECT_EQ(resized(13, Interpolation::kBox), (Bytes{0, 10, 10, 200, 255, 255, 3, 77, 77, 128, 129, 129, 250}));
+  EXPECT_EQ(resized(13, Interpolation::kHamming), (Bytes{0, 6, 22, 199, 241, 221, 3, 67, 90, 128, 129, 179, 250}));
+  EXPECT_EQ(resized(13, Interpolation::kLanczos), (Bytes{4, 0, 44, 184, 255, 182, 3, 32, 114, 127, 115, 189, 255}));
 }
 
 // A decoder that halved the picture: the box is fractional and the weights are those of the whole crop.

@@ -1,5 +1,6 @@
 // Bytes -> a recipe and a picture's size -> compiled, planned, run. Whatever is accepted must keep what plan.h says.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -54,10 +55,38 @@ class Input {
   size_t size_;
 };
 
-Interpolation TakeInterpolation(Input& input) { return static_cast<Interpolation>(input.Byte() % 4); }
+Interpolation TakeInterpolation(Input& input) { return static_cast<Interpolation>(input.Byte() % 7); }
+
+PaddingMode TakeMode(Input& input) { return static_cast<PaddingMode>(input.Byte() % 5); }
+
+Padding TakePadding(Input& input) {
+  Padding padding;
+  for (int32_t* side : {&padding.left, &padding.top, &padding.right, &padding.bottom}) *side = input.Side();
+  return padding;
+}
+
+std::array<uint8_t, 3> TakeFill(Input& input) {
+  std::array<uint8_t, 3> fill{};
+  if (input.Byte() % 2 == 0) {
+    for (uint8_t& value : fill) value = input.Byte();
+  }
+  return fill;
+}
+
+ColorJitter TakeColorJitter(Input& input) {
+  ColorJitter op;
+  const uint8_t present = input.Byte();
+  int bit = 0;
+  for (auto* range : {&op.brightness, &op.contrast, &op.saturation, &op.hue}) {
+    if ((present >> bit++ & 1) == 0) continue;
+    const double low = input.Real() - (range == &op.hue ? 0.5 : 0);
+    *range = {low, low + input.Real() / 2};
+  }
+  return op;
+}
 
 Op TakeOp(Input& input) {
-  switch (input.Byte() % 7) {
+  switch (input.Byte() % 11) {
     case 0: {
       RandomResizedCrop op;
       op.size = input.Size();
@@ -66,11 +95,13 @@ Op TakeOp(Input& input) {
       op.ratio_low = input.Real();
       op.ratio_high = input.Real();
       op.interpolation = TakeInterpolation(input);
+      op.random_interpolation = input.Byte() % 4 == 0;
       return op;
     }
     case 1: {
       Resize op;
       op.size = input.Size();
+      if (input.Byte() % 2 == 0) op.max_size = input.Side();
       op.interpolation = TakeInterpolation(input);
       return op;
     }
@@ -79,13 +110,29 @@ Op TakeOp(Input& input) {
     case 3: {
       RandomCrop op;
       op.size = input.Size();
-      op.padding = input.Side();
+      op.padding = TakePadding(input);
+      op.pad_if_needed = input.Byte() % 2 == 0;
+      op.mode = TakeMode(input);
+      op.fill = TakeFill(input);
       return op;
     }
     case 4:
       return RandomHorizontalFlip{input.Real()};
     case 5:
       return RandomVerticalFlip{input.Real()};
+    case 6: {
+      Pad op;
+      op.padding = TakePadding(input);
+      op.mode = TakeMode(input);
+      op.fill = TakeFill(input);
+      return op;
+    }
+    case 7:
+      return Grayscale{input.Byte() % 4};
+    case 8:
+      return RandomGrayscale{input.Real()};
+    case 9:
+      return TakeColorJitter(input);
     default: {
       Normalize op{};
       for (float& mean : op.mean) mean = static_cast<float>(input.Real());
@@ -113,9 +160,13 @@ void CheckPlan(const CompiledRecipe& recipe, ImageSize picture, const Plan& plan
   Require(plan.region_at_least.width >= 1 && plan.region_at_least.width <= plan.region.width);
   Require(plan.region_at_least.height >= 1 && plan.region_at_least.height <= plan.region.height);
   if (plan.content != Rect{}) {
-    Require(plan.content.width >= 1 && plan.content.height >= 1 && Inside(plan.content, plan.window));
+    Require(plan.content.width >= 1 && plan.content.height >= 1);
+    Require(plan.content.width <= plan.window.width && plan.content.height <= plan.window.height);
+    Require(plan.padding_mode != PaddingMode::kConstant || Inside(plan.content, plan.window));
     Require(Inside(plan.content, {0, 0, plan.resized.width, plan.resized.height}));
   }
+  if (plan.padded != Rect{}) Require(Inside(plan.padded, plan.window));
+  Require(plan.color_count >= 0 && plan.color_count <= 4);
 }
 
 void RunPlan(const CompiledRecipe& recipe, const Plan& plan, uint8_t fill) {
@@ -128,19 +179,23 @@ void RunPlan(const CompiledRecipe& recipe, const Plan& plan, uint8_t fill) {
     return;  // steps through every position before the window
   }
   Image image;
-  if (!image.Reset({region.width, region.height}, spec.channels)) return;
+  const auto channels = static_cast<int32_t>(recipe.recipe().channels);
+  if (!image.Reset({region.width, region.height}, channels)) return;
   for (int32_t y = 0; y < region.height; ++y) {
-    std::memset(image.row(y), fill, static_cast<size_t>(region.width) * static_cast<size_t>(spec.channels));
+    std::memset(image.row(y), fill, static_cast<size_t>(region.width) * static_cast<size_t>(channels));
   }
   Augmenter augmenter(spec);
   std::vector<std::byte> out(spec.bytes());
   const SourceBox box{0, 0, static_cast<double>(region.width), static_cast<double>(region.height)};
   Require(augmenter.Run(image.view(), box, plan, out));
-  if (spec.element != ElementType::kUint8) return;
-  // A picture of one value stays one, whatever filters it; padding is 0.
+  if (spec.element != ElementType::kUint8 || plan.color_count > 0) return;
+  // A picture of one value stays one, whatever filters it; padding is 0 or of its own colour.
   const bool padded = plan.content != plan.window;
+  const auto& colors = plan.fill;
   for (const std::byte value : out) {
-    Require(value == std::byte{fill} || (padded && value == std::byte{0}));
+    const auto byte = static_cast<uint8_t>(value);
+    const bool of_padding = byte == 0 || std::find(colors.begin(), colors.end(), byte) != colors.end();
+    Require(byte == fill || (padded && of_padding));
   }
 }
 
