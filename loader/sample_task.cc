@@ -45,9 +45,10 @@ std::error_code SampleTask::MakePlanFor(SampleJob& job, ImageSize size) const no
   if (job.planned) return {};
   const ImageSize wanted = recipe_.spec().size;
   char words[sizeof job.diagnosis.detail] = {};
+  const char* const verdict =
+      error == PlanError::kTooSmall ? "too small for a crop on the way to" : "which does not come out at the batch's";
   const auto end = fmt::format_to_n(words, sizeof words - 1, "the picture is {}x{}, {} {}x{}", size.width, size.height,
-                                    error == PlanError::kTooSmall ? "the crop wants" : "the batch holds", wanted.width,
-                                    wanted.height);
+                                    verdict, wanted.width, wanted.height);
   job.diagnosis.Say({words, std::min(end.size, sizeof words - 1)});
   return error == PlanError::kTooSmall ? LoadError::kTooSmallForCrop : LoadError::kWrongSize;
 }

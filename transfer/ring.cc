@@ -4,6 +4,7 @@
 #include <cassert>
 #include <chrono>
 #include <cstring>
+#include <tuple>
 
 namespace stoker {
 namespace {
@@ -64,10 +65,11 @@ Ring::Ring(SlotLayout layout, uint32_t slots, NowFn now, std::function<void()> o
       // The workers fault the pages in, side by side, as they fill the first batches: the first one comes sooner.
       planned_slots_(slots),
       arena_(SlotStride(layout_.bytes()) * slots, Arena::Pages::kLazy),
-      free_(kMaxIdle * slots),
+      freed_(kMaxIdle * slots),
       leased_(kMaxIdle * slots) {
   MutexLock lock(mutex_);
-  for (uint32_t i = 0; i < slots; ++i) AddSlot(arena_.data() + i * SlotStride(layout_.bytes()));
+  free_.reserve(kMaxIdle * slots);
+  for (uint32_t i = slots; i-- > 0;) AddSlot(arena_.data() + i * SlotStride(layout_.bytes()));
 }
 
 BatchSlot* Ring::AddSlot(std::byte* data) {
@@ -75,7 +77,8 @@ BatchSlot* Ring::AddSlot(std::byte* data) {
   BatchSlot* slot = slots_.back().get();
   slot->data = data;
   slot->ring = this;
-  free_.Push(slot);
+  free_.push_back(slot);
+  freed_.Push({0, -1});
   slots_peak_ = std::max(slots_peak_, slots_.size());
   return slot;
 }
@@ -95,7 +98,9 @@ BatchSlot* Ring::TryLease(uint32_t count) {
   assert(count > 0 && count <= layout_.batch_size());
   MutexLock lock(mutex_);
   if (free_.empty()) return nullptr;
-  BatchSlot* slot = free_.Pop();
+  BatchSlot* slot = free_.back();
+  free_.pop_back();
+  std::tie(slot->freed_ns, slot->freed_by_batch) = freed_.Pop();
   slot->batch = next_batch_++;
   slot->count = count;
   slot->stamps = {};
@@ -146,9 +151,8 @@ void Ring::Return(BatchSlot& slot, int64_t freed_ns) {
       std::erase_if(slots_, [&slot](const auto& one) { return one.get() == &slot; });
       return;
     }
-    slot.freed_ns = freed_ns;
-    slot.freed_by_batch = slot.batch;
-    free_.Push(&slot);
+    freed_.Push({freed_ns, slot.batch});
+    free_.push_back(&slot);
   }
   on_free_();
 }

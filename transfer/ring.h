@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "transfer/arena.h"
@@ -81,7 +82,11 @@ class Ring {
   CondVar full_;
   std::vector<std::unique_ptr<BatchSlot>> slots_ GUARDED_BY(mutex_);
   size_t slots_peak_ GUARDED_BY(mutex_) = 0;
-  FixedQueue<BatchSlot*> free_ GUARDED_BY(mutex_);  // each in its turn, so that all are in use soon
+  // The slot that came back last goes first: it may still be in a cache, and slots that are not needed are never
+  // touched.
+  std::vector<BatchSlot*> free_ GUARDED_BY(mutex_);
+  // When each of them came free, and with which batch; the earliest first: since then a lease has waited for no slot.
+  FixedQueue<std::pair<int64_t, int64_t>> freed_ GUARDED_BY(mutex_);
   FixedQueue<BatchSlot*> leased_ GUARDED_BY(mutex_);
   int64_t next_batch_ GUARDED_BY(mutex_) = 0;
   uint32_t held_ GUARDED_BY(mutex_) = 0;

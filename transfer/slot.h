@@ -59,7 +59,7 @@ struct BatchSlot {
   // one sees everybody's.
   std::atomic<uint32_t> missing{0};
   BatchStamps stamps;
-  // What freed the slot for this batch: the stamps that the first read of the batch waited for.
+  // When a slot came free for this batch, and with which: the stamps that the first read of the batch waited for.
   int64_t freed_ns = 0;
   int64_t freed_by_batch = -1;
   bool held_by_caller = false;  // guarded by the ring's mutex
