@@ -53,12 +53,19 @@ void Feeder::Start(const Order& order, uint64_t epoch, uint64_t position, const 
   parts_.wake_up.Signal();
 }
 
-void Feeder::Pause() {
-  MutexLock lock(mutex_);
-  if (state_ != State::kRunning) return;
-  state_ = State::kPausing;
+void Feeder::Pause(const std::function<void()>& while_waiting) {
+  {
+    MutexLock lock(mutex_);
+    if (state_ == State::kRunning) state_ = State::kPausing;
+  }
   parts_.wake_up.Signal();
-  while (state_ == State::kPausing) paused_.Wait(mutex_);
+  while (!PausedWithin(kPatience)) while_waiting();
+}
+
+bool Feeder::PausedWithin(std::chrono::milliseconds timeout) {
+  MutexLock lock(mutex_);
+  if (state_ == State::kPausing) paused_.WaitFor(mutex_, timeout);
+  return state_ != State::kPausing;
 }
 
 Feeder::State Feeder::state() const {

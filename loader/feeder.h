@@ -1,6 +1,7 @@
 // The one loop that walks the order: position -> job -> reader -> workers.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -53,8 +54,9 @@ class Feeder {
   // Begins issuing [position, end of the epoch) of `order`, which outlives the epoch. `cause` is what the first reads
   // waited for. Requires: paused or new.
   void Start(const Order& order, uint64_t epoch, uint64_t position, const Predecessor& cause) EXCLUDES(mutex_);
-  // Stops issuing and blocks until no sample of the epoch is under way; every leased slot is then full.
-  void Pause() EXCLUDES(mutex_);
+  // Stops issuing and blocks until no sample of the epoch is under way; every leased slot is then full. Meanwhile calls
+  // `while_waiting` about ten times a second; what it throws ends the wait, and the next call goes on with it.
+  void Pause(const std::function<void()>& while_waiting) EXCLUDES(mutex_);
 
   // A bad sample's job comes back to get the next sample in its place.
   void Retry(SampleJob job) EXCLUDES(mutex_);
@@ -73,6 +75,7 @@ class Feeder {
 
   void Run();
   State state() const EXCLUDES(mutex_);
+  bool PausedWithin(std::chrono::milliseconds timeout) EXCLUDES(mutex_);
   void Fatal(std::string reason) EXCLUDES(mutex_);
   // Starts reads until a buffer, a slot or room in the reader is missing.
   void IssueReads();

@@ -50,8 +50,9 @@ class Loader::Impl {
   Impl(LoaderOptions options, std::shared_ptr<const Source> source, LoaderSeams seams);
   ~Impl();
 
-  void StartEpoch(uint64_t epoch, std::shared_ptr<const Order> order, uint64_t position);
-  std::optional<Batch> Next(StreamHandle stream, const std::function<void()>& while_waiting);
+  void StartEpoch(uint64_t epoch, std::shared_ptr<const Order> order, uint64_t position,
+                  const WhileWaiting& while_waiting);
+  std::optional<Batch> Next(StreamHandle stream, const WhileWaiting& while_waiting);
   StallReport Report();
   void RestartReport() { log_->Restart(now_()); }
   bool OverBudget() const {
@@ -60,7 +61,7 @@ class Loader::Impl {
   }
   int64_t BatchesFrom(const Order& order, uint64_t position) const noexcept;
 
-  // A child of fork() has none of the threads that it would have to join.
+  // A child of fork() has none of the threads that it would have to join, nor read buffers.
   bool forked() const noexcept { return pid_ != 0 && pid_ != getpid(); }
 
   std::atomic<bool> cancelled_{false};  // a flag alone: orders nothing
@@ -73,8 +74,8 @@ class Loader::Impl {
   void Begin(uint64_t epoch, std::shared_ptr<const Order> order, uint64_t position);
   void CheckUsable() const;
   void CheckSlots();
-  Delivered Take(StreamHandle stream, const std::function<void()>& while_waiting);
-  void DropUnderWay();
+  Delivered Take(StreamHandle stream, const WhileWaiting& while_waiting);
+  void DropUnderWay(const WhileWaiting& while_waiting);
   void LogHandOver(const Delivered& slot);
 
   const NowFn now_;
@@ -87,8 +88,7 @@ class Loader::Impl {
   ErrorPolicy errors_;
   std::unique_ptr<SampleTask> task_;
   std::unique_ptr<Feeder> feeder_;
-
-  pid_t pid_ = 0;
+  pid_t pid_ = 0;  // that it was started in
   bool running_ = false;
   std::shared_ptr<const Order> order_;  // of the epoch under way
   uint64_t epoch_ = 0;                  // under way, or the next to begin
@@ -117,7 +117,7 @@ Loader::Impl::Impl(LoaderOptions options, std::shared_ptr<const Source> source, 
   log_ = std::make_unique<StallLog>(static_cast<uint32_t>(options_.batch_size), ahead);
   plan_.stall_log_bytes = log_->bytes();
   CheckMemory(plan_, options_);
-
+  if (device != nullptr) pid_ = getpid();  // what it has made so far is nothing for a child either
   const Cause slot_freed_by = device != nullptr ? Cause::kCopy : Cause::kConsumer;
   const auto wake = [wake_up = wake_up_] { wake_up->Signal(); };
   delivery_ =
@@ -156,6 +156,7 @@ void Loader::Impl::CheckUsable() const {
     throw Error(LoadError::kForked, "next", "", -1,
                 "this loader was started before the process was forked: make it in the child, or use spawn");
   }
+  workers_->CheckThreads();
   if (cancelled_.load(std::memory_order_relaxed)) {
     throw Error(LoadError::kCancelled, "next", "", -1, "loading was cancelled");
   }
@@ -165,6 +166,7 @@ void Loader::Impl::CheckUsable() const {
 
 void Loader::Impl::Begin(uint64_t epoch, std::shared_ptr<const Order> order, uint64_t position) {
   pid_ = getpid();
+  buffers_->KeepFromChildren();
   order_ = std::move(order);
   epoch_ = epoch;
   position_ = position;
@@ -176,26 +178,31 @@ void Loader::Impl::Begin(uint64_t epoch, std::shared_ptr<const Order> order, uin
 }
 
 // Stops the epoch under way and takes back every batch that it had begun.
-void Loader::Impl::DropUnderWay() {
-  feeder_->Pause();
+void Loader::Impl::DropUnderWay(const WhileWaiting& while_waiting) {
+  running_ = false;
+  feeder_->Pause([&] {
+    CheckUsable();
+    if (while_waiting) while_waiting();
+  });
   while (next_batch_ < delivery_->ring().leased_batches()) {
-    const Delivered slot = Take(kHostStream, {});
+    const Delivered slot = Take(kHostStream, while_waiting);
     delivery_->Return(slot, kHostStream);
   }
   errors_.samples().Clear();
 }
 
-void Loader::Impl::StartEpoch(uint64_t epoch, std::shared_ptr<const Order> order, uint64_t position) {
+void Loader::Impl::StartEpoch(uint64_t epoch, std::shared_ptr<const Order> order, uint64_t position,
+                              const WhileWaiting& while_waiting) {
   CheckUsable();
   if (position > order->positions()) {
     throw std::invalid_argument(
         fmt::format("position {} lies beyond the epoch: it has {} samples on this rank", position, order->positions()));
   }
-  DropUnderWay();
+  DropUnderWay(while_waiting);
   Begin(epoch, std::move(order), position);
 }
 
-Delivered Loader::Impl::Take(StreamHandle stream, const std::function<void()>& while_waiting) {
+Delivered Loader::Impl::Take(StreamHandle stream, const WhileWaiting& while_waiting) {
   for (;;) {
     CheckUsable();
     std::error_code error;
@@ -231,11 +238,11 @@ void Loader::Impl::CheckSlots() {
                           delivery_->slots_for_caller()));
 }
 
-std::optional<Batch> Loader::Impl::Next(StreamHandle stream, const std::function<void()>& while_waiting) {
+std::optional<Batch> Loader::Impl::Next(StreamHandle stream, const WhileWaiting& while_waiting) {
   CheckUsable();
   log_->Request(now_());
   if (!running_) {
-    feeder_->Pause();
+    DropUnderWay(while_waiting);
     Begin(epoch_, own_order_, 0);
   }
   if (batches_left_ == 0) {
@@ -290,11 +297,14 @@ Loader::~Loader() {
   if (impl_ != nullptr && impl_->forked()) (void)impl_.release();
 }
 
-void Loader::StartEpoch(uint64_t epoch, uint64_t position) { impl_->StartEpoch(epoch, impl_->own_order_, position); }
-void Loader::StartEpoch(uint64_t epoch, std::shared_ptr<const Order> order, uint64_t position) {
-  impl_->StartEpoch(epoch, std::move(order), position);
+void Loader::StartEpoch(uint64_t epoch, uint64_t position, const WhileWaiting& while_waiting) {
+  impl_->StartEpoch(epoch, impl_->own_order_, position, while_waiting);
 }
-std::optional<Batch> Loader::Next(StreamHandle stream, const std::function<void()>& while_waiting) {
+void Loader::StartEpoch(uint64_t epoch, std::shared_ptr<const Order> order, uint64_t position,
+                        const WhileWaiting& while_waiting) {
+  impl_->StartEpoch(epoch, std::move(order), position, while_waiting);
+}
+std::optional<Batch> Loader::Next(StreamHandle stream, const WhileWaiting& while_waiting) {
   return impl_->Next(stream, while_waiting);
 }
 int64_t Loader::batches_per_epoch() const noexcept { return impl_->BatchesFrom(*impl_->own_order_, 0); }

@@ -23,12 +23,16 @@ namespace stoker {
 
 struct LoaderSeams;
 
+// Called on the caller's thread about ten times a second while a call waits; what it throws ends the call.
+using WhileWaiting = std::function<void()>;
+
 // Loads batches ahead of the caller, for as many epochs as are asked for.
 // Everything a batch holds is a pure function of (seed, epoch, position): of neither threads, readers, devices nor
 // timing.
 // Threads: the functions are for one caller's thread at a time. Starts threads only with the first batch asked for: one
 // *feeder*, the workers it borrows from the process, and with a device one *prefetcher*. Installs no signal handler,
-// changes no environment. A loader that was started must not be used after fork(): every call then throws kForked.
+// changes no environment. A loader that was started, or has a device, must not be used after fork(): every call then
+// throws kForked, as does making one with workers in a child whose parent's workers had started.
 // Memory: everything is reserved by the constructor (`Report().buffers`); streaming allocates nothing.
 class Loader {
  public:
@@ -43,24 +47,25 @@ class Loader {
 
   // The next Next() gives the batch that begins at `position` of `epoch`, exactly as an unbroken run would have given
   // the samples from there on. O(1) in the position. What was under way is dropped; blocks until reads in flight are
-  // back. Throws std::invalid_argument where the position lies beyond the epoch.
-  void StartEpoch(uint64_t epoch, uint64_t position = 0);
+  // back. Where `while_waiting` throws, an epoch is to be started again. Throws std::invalid_argument where the
+  // position lies beyond the epoch.
+  void StartEpoch(uint64_t epoch, uint64_t position = 0, const WhileWaiting& while_waiting = {});
   // The same in an order of the caller's, whose ids must be the source's: a list (ListOrder), or what is left of an
   // epoch that was begun in another world (Sampler with `done`). For this epoch only; `epoch` turns the dice. The
   // lengths below are still those of the loader's own order.
-  void StartEpoch(uint64_t epoch, std::shared_ptr<const Order> order, uint64_t position = 0);
+  void StartEpoch(uint64_t epoch, std::shared_ptr<const Order> order, uint64_t position = 0,
+                  const WhileWaiting& while_waiting = {});
 
   // The next batch, or nothing at the end of the epoch; the call after that begins the next epoch by itself. Blocks
   // until the batch is ready. Work submitted to `stream` from now on finds the data there; kHostStream: the calling
   // thread does.
   // Throws Error for a bad sample (OnError::kRaise; calling again goes on with the following batch), for too many of
   // them, where the caller holds every batch, and where the pipeline has failed for good.
-  // `while_waiting` is called on this thread about ten times a second while nothing is ready; what it throws ends the
-  // wait, and the next call goes on with the same batch.
-  std::optional<Batch> Next(StreamHandle stream = kHostStream, const std::function<void()>& while_waiting = {});
+  // Where `while_waiting` throws, the next call goes on with the same batch.
+  std::optional<Batch> Next(StreamHandle stream = kHostStream, const WhileWaiting& while_waiting = {});
 
-  // Makes the Next that waits, and every later one, throw kCancelled within a tenth of a second. May be called from any
-  // thread and from a signal handler.
+  // Makes the call that waits, and every later Next and StartEpoch, throw kCancelled within a tenth of a second. May be
+  // called from any thread and from a signal handler.
   void Cancel() noexcept;
 
   // Batches and samples of one whole epoch of this rank, the same in every epoch.

@@ -13,7 +13,6 @@ ReadBuffers::ReadBuffers(uint32_t buffers, size_t buffer_bytes, size_t spare_byt
       on_free_(std::move(on_free)),
       arena_(buffers * buffer_bytes, Arena::Pages::kTouched),
       buffers_(buffers) {
-  arena_.KeepFromChildren();
   free_.reserve(buffers);
   for (uint32_t i = buffers; i > 0; --i) free_.push_back(i - 1);
 }

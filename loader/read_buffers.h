@@ -57,6 +57,9 @@ class ReadBuffers {
   ReadBuffers(uint32_t buffers, size_t buffer_bytes, size_t spare_bytes, NowFn now, std::function<void()> on_free);
   ~ReadBuffers();
 
+  // See Arena: for when reads begin.
+  void KeepFromChildren() noexcept { arena_.KeepFromChildren(); }
+
   enum class Outcome : uint8_t { kLeased, kNoneFree, kNoMemory };
   // A buffer of at least `bytes` in place of what the lease held. Does not block.
   Outcome TryLease(size_t bytes, Lease& lease) EXCLUDES(mutex_);

@@ -2,6 +2,7 @@
 
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,9 +10,18 @@
 #include <mutex>
 #include <optional>
 
-namespace stoker {
+#include "loader/error.h"
 
-// One per process while any loader lives: oneTBB's threads, which the arenas of all loaders borrow. It alone sets the
+namespace stoker {
+namespace {
+
+// The process in which oneTBB was first given work, 0 before: orders nothing.
+std::atomic<pid_t> worked_in{0};
+
+}  // namespace
+
+// One per process while any loader lives: oneTBB's threads, and the one arena where they find the work of all loaders.
+// With an arena each, the threads would stay in one that never runs dry and let the others starve. It alone sets the
 // global limit: the smallest limit in a process wins, and without one an arena larger than the machine silently gets
 // fewer threads than asked.
 class WorkerPool {
@@ -29,6 +39,18 @@ class WorkerPool {
     return pool;
   }
 
+  template <typename Task>
+  void Enqueue(Task task) {
+    worked_in.store(getpid(), std::memory_order_relaxed);
+    waiting_.fetch_add(1, std::memory_order_release);
+    arena_.load(std::memory_order_acquire)->enqueue([this, task = std::move(task)] {
+      waiting_.fetch_sub(1, std::memory_order_acquire);
+      task();
+    });
+  }
+  // Whether a task waits for a thread.
+  bool busy() const noexcept { return waiting_.load(std::memory_order_relaxed) > 0; }
+
  private:
   void GrowTo(uint32_t workers) {
     if (workers <= workers_) return;
@@ -36,24 +58,20 @@ class WorkerPool {
     limit_.reset();
     // One more than the workers: the limit counts the thread that enqueues as well.
     limit_.emplace(tbb::global_control::max_allowed_parallelism, workers + 1);
+    // No slot is kept for the thread that enqueues.
+    arenas_.push_back(std::make_unique<tbb::task_arena>(static_cast<int>(workers), 0));
+    arena_.store(arenas_.back().get(), std::memory_order_release);
   }
 
   uint32_t workers_ = 0;
   std::optional<tbb::global_control> limit_;
-};
-
-namespace {
-
-// Counts hand-overs to oneTBB. Release before a task is enqueued, acquire when it begins: TBB orders the two already,
-// but ThreadSanitizer cannot see into its library, and a suppression wide enough would hide our own races.
-std::atomic<uint64_t> handed_over{0};
-
-}  // namespace
-
-// This loader's share of the threads; no slot is kept for the thread that enqueues.
-struct Workers::Arena {
-  explicit Arena(int workers) : arena(workers, 0) {}
-  tbb::task_arena arena;
+  std::vector<std::unique_ptr<tbb::task_arena>> arenas_;  // those before the last one were too small
+  // The last one. Release and acquire publish the arena to who enqueues.
+  std::atomic<tbb::task_arena*> arena_{nullptr};
+  // Tasks that oneTBB has been given and has not begun. Release before a task is enqueued, acquire when it begins: TBB
+  // orders the two already, but ThreadSanitizer cannot see into its library, and a suppression wide enough would hide
+  // our own races.
+  std::atomic<int64_t> waiting_{0};
 };
 
 Workers::Workers(uint32_t max_workers, size_t queue, Task task, size_t low, std::function<void()> on_low)
@@ -62,9 +80,9 @@ Workers::Workers(uint32_t max_workers, size_t queue, Task task, size_t low, std:
       low_(low),
       on_low_(std::move(on_low)),
       pool_(max_workers > 0 ? WorkerPool::Shared(max_workers) : nullptr),
-      arena_(max_workers > 0 ? std::make_unique<Arena>(static_cast<int>(max_workers)) : nullptr),
       waiting_(std::max<size_t>(queue, 1)),
       active_(max_workers) {
+  CheckThreads();
   free_numbers_.reserve(max_workers);
   for (uint32_t i = max_workers; i > 0; --i) free_numbers_.push_back(i - 1);
 }
@@ -81,14 +99,10 @@ void Workers::Push(SampleJob job) {
 void Workers::StartOne() {
   if (running_ >= active_ || running_ >= waiting_.size() + (max_workers_ - free_numbers_.size())) return;
   ++running_;
-  handed_over.fetch_add(1, std::memory_order_release);
-  arena_->arena.enqueue([this] {
-    (void)handed_over.load(std::memory_order_acquire);
-    RunOne();
-  });
+  pool_->Enqueue([this] { Run(); });
 }
 
-void Workers::RunOne() {
+void Workers::Run() {
   mutex_.Lock();
   while (!waiting_.empty() && running_ <= active_) {
     SampleJob job = waiting_.Pop();
@@ -100,6 +114,10 @@ void Workers::RunOne() {
     task_(number, std::move(job));
     mutex_.Lock();
     free_numbers_.push_back(number);
+    if (!waiting_.empty() && pool_->busy()) {  // in turns with the other loaders
+      pool_->Enqueue([this] { Run(); });
+      return mutex_.Unlock();
+    }
   }
   --running_;
   // Under the lock: the destructor may free this object as soon as the lock is released.
@@ -112,6 +130,14 @@ void Workers::SetActive(uint32_t active) {
   MutexLock lock(mutex_);
   active_ = active;
   for (size_t i = 0; i < waiting_.size(); ++i) StartOne();
+}
+
+void Workers::CheckThreads() const {
+  const pid_t process = worked_in.load(std::memory_order_relaxed);
+  if (max_workers_ == 0 || process == 0 || process == getpid()) return;
+  throw Error(LoadError::kForked, "start", "", -1,
+              "this process was forked from one whose decoding threads had started, and has none of them: start it by "
+              "spawn, or take num_workers = 0");
 }
 
 size_t Workers::outstanding() const {

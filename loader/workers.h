@@ -13,7 +13,7 @@ namespace stoker {
 
 class WorkerPool;
 
-// Runs jobs of one loader on the process-wide pool, at most `active` at a time.
+// Runs jobs of one loader on the process-wide pool, at most `active` at a time, in turns with other loaders' jobs.
 // The queue is ours, in front of oneTBB, which is only told "one more": handing it the work itself hides our races from
 // ThreadSanitizer behind its own. With 0 workers Push runs the job on the calling thread.
 // Threads: Push is the *feeder*'s; jobs run on the pool's *workers*; the rest may be called from any thread.
@@ -31,6 +31,9 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
 
   void Push(SampleJob job) EXCLUDES(mutex_);
+  // Throws Error (kForked) in a child of fork() whose parent's workers had begun to work: it has none of their threads,
+  // and oneTBB makes no new ones. So does the constructor.
+  void CheckThreads() const;
   // Changes how many jobs run at once, while they run. Requires: 1 <= active <= max_workers.
   void SetActive(uint32_t active) EXCLUDES(mutex_);
   // Jobs waiting or running.
@@ -39,7 +42,7 @@ class Workers {
   void Drain() EXCLUDES(mutex_);
 
  private:
-  void RunOne() EXCLUDES(mutex_);
+  void Run() EXCLUDES(mutex_);
   void StartOne() REQUIRES(mutex_);
 
   const uint32_t max_workers_;
@@ -47,8 +50,6 @@ class Workers {
   const size_t low_;
   const std::function<void()> on_low_;
   const std::shared_ptr<WorkerPool> pool_;
-  struct Arena;
-  const std::unique_ptr<Arena> arena_;
 
   mutable Mutex mutex_;
   CondVar idle_;

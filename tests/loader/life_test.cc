@@ -187,6 +187,44 @@ TEST_F(Life, CancelEndsAWaitingNext) {
   EXPECT_TRUE(code == LoadError::kCancelled || code == LoadError::kStopped) << code.message();
 }
 
+TEST_F(Life, AStartThatWaitsForReadsOfTheEpochBeforeCanBeLeftAndCancelled) {
+  options_.reader = ReaderKind::kPread;
+  Loader loader(options_, Open(),
+                FaultyReads([](uint64_t, const SampleJob&) { return Fault{.error = {}, .never = true}; }));
+  const auto leave = [] { throw std::runtime_error("the caller's own"); };
+  EXPECT_THROW(loader.Next(kHostStream, leave), std::runtime_error);
+  EXPECT_THROW(loader.StartEpoch(5, 0, leave), std::runtime_error);
+  EXPECT_THROW(loader.StartEpoch(5, 0, leave), std::runtime_error);
+  loader.Cancel();
+  try {
+    loader.StartEpoch(5);
+    FAIL() << "was not cancelled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), LoadError::kCancelled);
+  }
+}
+
+TEST_F(Life, AForkedChildThatMakesALoaderGetsAnErrorInsteadOfAHang) {
+  options_.num_workers = 2;
+  Loader loader(options_, Open());
+  ASSERT_TRUE(loader.Next());
+  const pid_t child = fork();
+  if (child == 0) {
+    std::error_code code;
+    try {
+      Loader(options_, Open());
+    } catch (const Error& error) {
+      code = error.code();
+    }
+    options_.num_workers = 0;
+    const bool decodes_alone = Loader(options_, Open()).Next().has_value();
+    _exit(code == LoadError::kForked && decodes_alone ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 TEST_F(Life, AForkedChildGetsAnErrorInsteadOfAHang) {
   Loader loader(options_, Open());
   ASSERT_TRUE(loader.Next());

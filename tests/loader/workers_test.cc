@@ -211,6 +211,39 @@ TEST(Workers, WaitForTheirJobsWhenDestroyed) {
   EXPECT_EQ(started, finished);
 }
 
+TEST(Workers, OfALoaderThatNeverRunsDryLetOthersRun) {
+  std::atomic<bool> other_ran{false};
+  Workers* endless = nullptr;
+  std::mutex mutex;  // of the two threads that push
+  Workers first(1, 8, [&](uint32_t, SampleJob) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!other_ran) endless->Push(Job(0));
+  });
+  endless = &first;
+  Workers second(1, 8, [&](uint32_t, SampleJob) { other_ran = true; });
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    first.Push(Job(0));
+    first.Push(Job(1));
+    second.Push(Job(2));
+  }
+  AwaitIdle(second);  // hangs where they do not
+  AwaitIdle(first);
+}
+
+TEST(Workers, OfALaterLoaderAreAsManyAsItAskedFor) {
+  const int many = static_cast<int>(std::thread::hardware_concurrency()) + 4;
+  Workers small(1, 8, [](uint32_t, SampleJob) {});
+  small.Push(Job(0));
+  AwaitIdle(small);
+  Gate gate;
+  Workers large(static_cast<uint32_t>(many), 64, [&](uint32_t, SampleJob) { gate.Pass(); });
+  for (int i = 0; i < many; ++i) large.Push(Job(i));
+  gate.AwaitWaiting(many);  // hangs where there are fewer
+  gate.Open(many);
+  AwaitIdle(large);
+}
+
 // oneTBB may have a thread too many for a moment, while one leaves an arena and another one joins the other: hence the
 // median of what the tasks saw. Were the threads not shared, it would be twice the workers.
 TEST(Workers, OfTwoLoadersBorrowTheSameThreads) {
