@@ -18,7 +18,7 @@ MAY_INCLUDE = {
     "augment": ["augment/*", "decode/image.h"],
     "transfer": ["transfer/*"],
     "loader": ["loader/*", "decode/*", "augment/*", "transfer/*"],
-    "python": ["python/*", "loader/*", "transfer/device.h", "augment/recipe.h"],
+    "python": ["python/*", "loader/*", "transfer/device.h", "augment/recipe.h", "augment/plan.h", "augment/spec.h"],
 }
 FOLDERS = ["loader", "decode", "augment", "transfer", "python", "bench", "tests"]
 
@@ -33,7 +33,7 @@ DOORS = [
     (["opencv2/*"], ["decode/opencv_decoder.cc", "augment/opencv_ops.cc"]),
     (["cuda.h", "cuda_*", "cudaTypedefs.h", "nvml.h", "nvjpeg.h"], ["transfer/cuda_*"]),
     (["hwy/*"], ["*_kernels.cc"]),
-    (["pybind11/*", "Python.h"], ["python/*"]),
+    (["pybind11/*", "Python.h", "dlpack/*"], ["python/*"]),
     (["fmt/*"], ["loader/*"]),
     (["CLI/*", "nlohmann/*", "benchmark/*", "gtest/*", "gmock/*"], []),
 ]

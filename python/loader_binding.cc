@@ -1,0 +1,272 @@
+#include <limits.h>
+#include <pybind11/stl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <type_traits>
+
+#include "loader/file_source.h"
+#include "loader/loader.h"
+#include "python/array.h"
+#include "python/bindings.h"
+#include "python/interrupt.h"
+#include "python/python_error.h"
+#include "python/recipe_binding.h"
+
+namespace py = pybind11;
+
+namespace stoker {
+namespace {
+
+constexpr const char* kOnError[] = {"raise", "skip", "mask"};
+constexpr const char* kDecode[] = {"exact", "fast"};
+constexpr const char* kReaders[] = {"auto", "io_uring", "pread"};
+constexpr const char* kDevices[] = {"auto", "cpu", "sim"};
+
+// A batch as Python holds it. The images lie in the slot, which comes back when the last tensor over them is gone; the
+// numbers are copies, so that a list of labels keeps no pictures alive.
+struct BatchArrays {
+  Array images;
+  Array labels;
+  Array ids;
+  Array valid;
+  uint64_t position = 0;
+};
+
+// A field by itself: one that refers to its batch would keep the images with it.
+template <Array BatchArrays::*kField>
+Array FieldOf(const BatchArrays& batch) {
+  return batch.*kField;
+}
+
+BatchArrays ArraysOf(Batch batch) {
+  const std::array<int64_t, 4> shape = batch.shape();
+  Array labels = Array::CopyOf(batch.labels(), kInt64);
+  Array ids = Array::CopyOf(batch.ids(), kInt64);
+  Array valid = Array::CopyOf(batch.valid(), kBool8);
+  const DLDataType dtype = DtypeOf(batch.spec().element);
+  const std::byte* pixels = batch.pixels();
+  const uint64_t position = batch.position();
+  // A child of fork() must not touch the ring, whose lock another thread may have held: it leaves the batch alone.
+  const std::shared_ptr<const void> owner(new Batch(std::move(batch)), [pid = getpid()](const Batch* held) {
+    if (getpid() == pid) delete held;
+  });
+  return {Array(owner, pixels, {shape.begin(), shape.end()}, dtype), std::move(labels), std::move(ids),
+          std::move(valid), position};
+}
+
+// A loader that Python's threads may share: calls take turns. Waits without the GIL; signals are seen ten times a
+// second. Everything that Start begins is a *run* with a number, so that a thread that still waits in the run before
+// takes no batch of this one.
+class SharedLoader {
+ public:
+  SharedLoader(LoaderOptions options, std::shared_ptr<const FileSource> source)
+      : source_(std::move(source)), loader_(std::make_shared<Loader>(std::move(options), source_)) {
+    batches_per_epoch_ = loader_->batches_per_epoch();
+    samples_per_epoch_ = loader_->samples_per_epoch();
+  }
+  ~SharedLoader() { Close(); }
+
+  uint64_t StartEpoch(uint64_t epoch, uint64_t done, uint64_t position) {
+    const Turn turn(*this);
+    const LoaderOptions& options = turn.loader().options();
+    if (done > source_->size()) {
+      throw std::invalid_argument("done: " + std::to_string(done) + " samples of " + std::to_string(source_->size()));
+    }
+    return Start(turn, epoch, position,
+                 std::make_shared<Sampler>(Sampler::Options{.size = source_->size(),
+                                                            .shuffle = options.shuffle,
+                                                            .seed = options.seed,
+                                                            .rank = options.rank,
+                                                            .world_size = options.world_size,
+                                                            .drop_last = options.drop_last,
+                                                            .done = done}));
+  }
+
+  uint64_t StartList(uint64_t epoch, const py::buffer& ids, uint64_t done, int32_t rank, int32_t world_size) {
+    const py::buffer_info info = ids.request();
+    if (info.ndim != 1 || info.itemsize != sizeof(uint32_t)) throw py::type_error("ids: an array of 32-bit numbers");
+    const auto* first = static_cast<const uint32_t*>(info.ptr);
+    auto order = std::make_shared<ListOrder>(std::vector<uint32_t>(first, first + info.size), source_->size(), rank,
+                                             world_size, done);
+    return Start(Turn(*this), epoch, 0, std::move(order));
+  }
+
+  std::optional<BatchArrays> Next(uint64_t run, double timeout_seconds) {
+    const Turn turn(*this);
+    if (run != run_ || over_) return std::nullopt;
+    const auto start = std::chrono::steady_clock::now();
+    const auto while_waiting = [&] {
+      CheckSignals();
+      const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
+      if (timeout_seconds > 0 && waited.count() >= timeout_seconds) {
+        throw std::runtime_error("no batch came within the timeout of " + std::to_string(timeout_seconds) + " seconds");
+      }
+    };
+    try {
+      std::optional<Batch> batch = turn.loader().Next(kHostStream, while_waiting);
+      over_ = !batch;
+      if (over_) return std::nullopt;
+      return ArraysOf(std::move(*batch));
+    } catch (const Error& error) {
+      throw LocatedError{error, PathOf(error)};
+    }
+  }
+
+  uint64_t run() {
+    const Turn turn(*this);
+    return run_;
+  }
+  StallReport Report() { return Turn(*this).loader().Report(); }
+  void RestartReport() { Turn(*this).loader().RestartReport(); }
+  bool over_budget() { return Turn(*this).loader().OverBudget(); }
+  int64_t batches_per_epoch() const noexcept { return batches_per_epoch_; }
+  int64_t samples_per_epoch() const noexcept { return samples_per_epoch_; }
+
+  // Ends the Next that is under way and gives threads and memory back; batches stay valid.
+  void Close() {
+    std::shared_ptr<Loader> loader = std::move(loader_);
+    // Another thread of the parent may have had the lock, for ever as a child of fork() sees it.
+    if (loader == nullptr || forked()) return;
+    loader->Cancel();
+    const WithoutGil without_gil;
+    const std::lock_guard<std::timed_mutex> lock(mutex_);
+    loader.reset();
+  }
+
+ private:
+  // The loader for one call, without the GIL.
+  class Turn {
+   public:
+    explicit Turn(SharedLoader& shared) : loader_(shared.OpenLoader()), mutex_(shared.mutex_) {
+      while (!mutex_.try_lock_for(kSignalsEvery)) CheckSignals();
+    }
+    ~Turn() {
+      loader_.reset();
+      mutex_.unlock();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+    Loader& loader() const noexcept { return *loader_; }
+
+   private:
+    static constexpr std::chrono::milliseconds kSignalsEvery{100};
+    std::shared_ptr<Loader> loader_;  // taken with the GIL
+    const WithoutGil without_gil_;
+    std::timed_mutex& mutex_;
+  };
+
+  uint64_t Start(const Turn& turn, uint64_t epoch, uint64_t position, std::shared_ptr<const Order> order) {
+    ++run_;
+    over_ = true;  // until it has begun
+    turn.loader().StartEpoch(epoch, std::move(order), position, CheckSignals);
+    over_ = false;
+    return run_;
+  }
+
+  bool forked() const noexcept { return used_in_ != 0 && used_in_ != getpid(); }
+
+  std::shared_ptr<Loader> OpenLoader() {
+    if (loader_ == nullptr) {
+      { const WithoutGil stops_here_where_the_interpreter_goes; }
+      throw Error(LoadError::kStopped, "next", "", -1, "the loader is closed: make a new one");
+    }
+    if (forked()) {
+      throw Error(LoadError::kForked, "next", "", -1,
+                  "this loader was used before the process was forked: start processes by spawn, or make it in the "
+                  "child before the parent has used one");
+    }
+    used_in_ = getpid();
+    return loader_;
+  }
+
+  std::string PathOf(const Error& error) const {
+    char path[PATH_MAX];
+    const bool known = error.id() >= 0 && source_->Path(static_cast<uint32_t>(error.id()), path, sizeof path);
+    return known ? path : error.sample();
+  }
+
+  const std::shared_ptr<const FileSource> source_;
+  int64_t batches_per_epoch_ = 0;
+  int64_t samples_per_epoch_ = 0;
+
+  std::shared_ptr<Loader> loader_;  // guarded by the GIL; null once closed
+  pid_t used_in_ = 0;               // guarded by the GIL; 0 before the first call
+
+  std::timed_mutex mutex_;
+  uint64_t run_ = 0;  // guarded by the mutex, as is the next
+  bool over_ = true;
+};
+
+LoaderOptions OptionsFrom(const py::dict& given) {
+  LoaderOptions options;
+  const auto set = [&given](const char* name, auto& option) {
+    using Value = std::remove_reference_t<decltype(option)>;
+    if (given.contains(name)) option = given[name].cast<Value>();
+  };
+  const auto choose = [&given](const char* name, auto& option, const auto& names) {
+    using Value = std::remove_reference_t<decltype(option)>;
+    if (given.contains(name)) option = EnumFrom<Value>(name, given[name].cast<std::string>(), names);
+  };
+  set("batch_size", options.batch_size);
+  set("drop_last", options.drop_last);
+  choose("decode", options.decode, kDecode);
+  set("shuffle", options.shuffle);
+  set("seed", options.seed);
+  set("rank", options.rank);
+  set("world_size", options.world_size);
+  choose("on_error", options.on_error, kOnError);
+  set("max_errors", options.max_errors);
+  set("max_pixels", options.limits.max_pixels);
+  set("apply_exif", options.limits.apply_exif);
+  set("strict", options.limits.strict);
+  set("max_file_bytes", options.max_file_bytes);
+  set("num_workers", options.num_workers);
+  set("prefetch_factor", options.prefetch_factor);
+  choose("reader", options.reader, kReaders);
+  set("queue_depth", options.queue_depth);
+  choose("device", options.device, kDevices);
+  set("grow_slots", options.grow_slots);
+  set("memory_limit", options.memory_limit_bytes);
+  set("read_deadline", options.read_deadline_seconds);
+  return options;
+}
+
+std::unique_ptr<SharedLoader> MakeLoader(const std::shared_ptr<FileSource>& source, const py::object& transform,
+                                         const py::dict& given) {
+  LoaderOptions options = OptionsFrom(given);
+  TransformSpec spec = TransformFrom(transform);
+  options.recipe = std::move(spec.recipe);
+  options.fixed_size = spec.fixed_size;
+  return std::make_unique<SharedLoader>(std::move(options), source);
+}
+
+}  // namespace
+
+void BindLoader(py::module_& module) {
+  py::class_<BatchArrays>(module, "Batch")
+      .def_property_readonly("images", FieldOf<&BatchArrays::images>)
+      .def_property_readonly("labels", FieldOf<&BatchArrays::labels>)
+      .def_property_readonly("ids", FieldOf<&BatchArrays::ids>)
+      .def_property_readonly("valid", FieldOf<&BatchArrays::valid>)
+      .def_readonly("position", &BatchArrays::position);
+
+  py::class_<SharedLoader>(module, "Loader")
+      .def(py::init(&MakeLoader), py::arg("source"), py::arg("transform"), py::arg("options"))
+      .def("start_epoch", &SharedLoader::StartEpoch, py::arg("epoch"), py::arg("done"), py::arg("position"))
+      .def("start_list", &SharedLoader::StartList, py::arg("epoch"), py::arg("ids"), py::arg("done"), py::arg("rank"),
+           py::arg("world_size"))
+      .def("next", &SharedLoader::Next, py::arg("run"), py::arg("timeout") = 0.0)
+      .def("stalls", &SharedLoader::Report)
+      .def("reset_stalls", &SharedLoader::RestartReport)
+      .def("close", &SharedLoader::Close)
+      .def_property_readonly("run", &SharedLoader::run)
+      .def_property_readonly("over_budget", &SharedLoader::over_budget)
+      .def_property_readonly("batches_per_epoch", &SharedLoader::batches_per_epoch)
+      .def_property_readonly("samples_per_epoch", &SharedLoader::samples_per_epoch);
+}
+
+}  // namespace stoker

@@ -1,0 +1,23 @@
+// The Python module `stoker._core`: the loader as Python sees it. What users import is in python/stoker/.
+#include <pybind11/pybind11.h>
+
+#include "loader/options.h"
+#include "python/bindings.h"
+#include "python/interrupt.h"
+#include "python/python_error.h"
+
+namespace py = pybind11;
+
+PYBIND11_MODULE(_core, module) {
+  module.doc() = "Stoker's native part.";
+  module.attr("__version__") = STOKER_VERSION;
+  stoker::RegisterErrors();
+  stoker::BindArray(module);
+  stoker::BindRecipe(module);
+  stoker::BindReport(module);
+  stoker::BindSource(module);
+  stoker::BindLoader(module);
+  module.def("leave", &stoker::Leave);
+  module.def("usable_cpus", &stoker::UsableCpus);
+  module.def("default_workers", &stoker::DefaultWorkers);
+}
