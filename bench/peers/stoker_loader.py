@@ -1,0 +1,23 @@
+"""Stoker as a PyTorch script meets it: its DataLoader, with torchvision's transforms."""
+
+from __future__ import annotations
+
+import stoker
+import torch
+from rival import MEAN, RESIZED, SIZE, STD
+from stoker.torch import DataLoader
+from torchvision import transforms as T  # type: ignore[import-untyped]
+
+VERSIONS = f"stoker {stoker.__version__}, torch {torch.__version__}"
+PROMISE = "exact decode of the crop's region, Pillow's antialiased bilinear"
+
+
+def make(files: list[str], labels: list[int], batch_size: int, workers: int) -> DataLoader:
+    transform = T.Compose([T.RandomResizedCrop(SIZE), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize(MEAN, STD)])
+    return DataLoader(stoker.FileDataset(files, labels, transform=transform), batch_size, shuffle=True,
+                      num_workers=workers, drop_last=True)
+
+
+def fixed(files: list[str], labels: list[int], batch_size: int, workers: int) -> DataLoader:
+    transform = T.Compose([T.Resize(RESIZED), T.CenterCrop(SIZE), T.ToTensor(), T.Normalize(MEAN, STD)])
+    return DataLoader(stoker.FileDataset(files, labels, transform=transform), batch_size, num_workers=workers)
