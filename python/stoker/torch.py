@@ -64,6 +64,8 @@ class DataLoader:
         and batches end with their validity, uint8 (N,).
     max_errors: different bad samples before it raises all the same.
     decode: "exact" gives the pixels of a full decode; "fast" may decode JPEGs at a smaller scale.
+    strict: pictures that end early or that a decoder complains of are errors, as Pillow's cut files are; each picture is
+        then decoded to its end. Otherwise they are given and counted (``stalls().decoder_warnings``).
     memory_limit: bytes for all buffers; by default a quarter of what is free.
     report_every: batches between two lines in the log of ``logging.getLogger("stoker")``; 0 for none.
 
@@ -85,7 +87,8 @@ class DataLoader:
                  generator: torch.Generator | None = None, *, prefetch_factor: int | None = None,
                  persistent_workers: bool = False, pin_memory_device: str = "", in_order: bool = True,
                  return_ids: bool = False, on_error: str = "raise", max_errors: int | None = None,
-                 decode: str = "exact", memory_limit: int | None = None, report_every: int = 0) -> None:
+                 decode: str = "exact", strict: bool = False, memory_limit: int | None = None,
+                 report_every: int = 0) -> None:
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
                 raise ValueError("batch_sampler excludes batch_size, shuffle, sampler and drop_last")
@@ -128,7 +131,7 @@ class DataLoader:
         self._options = {
             "batch_size": batch_size, "drop_last": drop_last, "num_workers": num_workers,
             "prefetch_factor": prefetch_factor, "on_error": on_error, "max_errors": max_errors, "decode": decode,
-            "memory_limit": memory_limit, "grow_slots": True, "device": "cpu",
+            "strict": strict, "memory_limit": memory_limit, "grow_slots": True, "device": "cpu",
         }
         self._pin = pin_memory and _can_pin()
         self._persistent: tuple[int, int] | None = None  # torch's base seed for kept workers, epochs since

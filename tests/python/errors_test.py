@@ -220,3 +220,15 @@ def test_a_bad_option_is_named(photo_folder: Path, options: dict[str, Any], word
 def test_too_small_a_memory_limit_says_so(photo_folder: Path) -> None:
     with pytest.raises(stoker.Error, match="memory"):
         stoker.Loader(photo_folder, 256, stoker.eval(224), memory_limit=1000)
+
+
+# The drop-in.
+
+
+def test_a_cut_picture_is_counted_by_the_drop_in_and_raised_where_it_is_strict(make_paths: Any) -> None:
+    paths = make_paths("truncated")
+    dataset = stoker.FileDataset(paths, [0] * len(paths), transform=stoker.eval(16))
+    loader = DataLoader(dataset, 4)
+    assert len(list(loader)) == 3
+    assert loader.stalls().decoder_warnings == 1
+    assert error_of(DataLoader(dataset, 4, strict=True)).index == POSITION
