@@ -64,7 +64,7 @@ class DataLoader:
         and batches end with their validity, uint8 (N,).
     max_errors: different bad samples before it raises all the same.
     decode: "exact" gives the pixels of a full decode; "fast" may decode JPEGs at a smaller scale.
-    strict: pictures that end early or that a decoder complains of are errors, as Pillow's cut files are; each picture is
+    strict: pictures that end early or that a decoder complains of are errors, as Pillow's cut files are; each one is
         then decoded to its end. Otherwise they are given and counted (``stalls().decoder_warnings``).
     memory_limit: bytes for all buffers; by default a quarter of what is free.
     report_every: batches between two lines in the log of ``logging.getLogger("stoker")``; 0 for none.

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Union
 
 __all__ = [
     "CenterCrop", "ColorJitter", "Grayscale", "IMAGENET_MEAN", "IMAGENET_STD", "Normalize", "Op", "Pad", "RandomCrop",
@@ -19,7 +18,7 @@ __all__ = [
     "Transform", "eval", "train",
 ]
 
-Size = Union[int, tuple[int, int]]
+Size = int | tuple[int, int]
 """Pixels: one number, or ``(height, width)``."""
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -131,8 +130,8 @@ class Normalize:
     std: tuple[float, ...]
 
 
-Op = Union[RandomResizedCrop, Resize, CenterCrop, Pad, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip, Grayscale,
-           RandomGrayscale, ColorJitter, Normalize]
+Op = (RandomResizedCrop | Resize | CenterCrop | Pad | RandomCrop | RandomHorizontalFlip | RandomVerticalFlip | Grayscale
+      | RandomGrayscale | ColorJitter | Normalize)
 
 
 @dataclass(frozen=True)

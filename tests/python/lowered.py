@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from torchvision import transforms as v1  # type: ignore[import-untyped]
-from torchvision.transforms import v2  # type: ignore[import-untyped]
-
 from stoker.errors import UnsupportedTransform
 from stoker.lowering import lower
 from stoker.transforms import Op
+from torchvision import transforms as v1  # type: ignore[import-untyped]
+from torchvision.transforms import v2  # type: ignore[import-untyped]
 
 both_versions = pytest.mark.parametrize("T", [v1, v2], ids=["v1", "v2"])
 """Runs a test with torchvision.transforms and its v2 as `T`."""

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 from lowered import ops, refusal
-from torch import nn
-from torchvision import transforms as v1  # type: ignore[import-untyped]
-from torchvision.transforms import v2  # type: ignore[import-untyped]
-
 from stoker import _timm, _torchvision
 from stoker import transforms as own
 from stoker.lowering import public_name
+from torch import nn
+from torchvision import transforms as v1  # type: ignore[import-untyped]
+from torchvision.transforms import v2  # type: ignore[import-untyped]
 
 # What the core runs once, or in one order.
 

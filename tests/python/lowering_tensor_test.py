@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 import torch
 from lowered import both_versions, float_ops, refusal, tensor_ops
-from torchvision import transforms as v1  # type: ignore[import-untyped]
-from torchvision.transforms import InterpolationMode, v2  # type: ignore[import-untyped]
-
 from stoker import transforms as own
 from stoker.lowering import lower
+from torchvision import transforms as v1  # type: ignore[import-untyped]
+from torchvision.transforms import InterpolationMode, v2  # type: ignore[import-untyped]
 
 MEAN, STD = own.IMAGENET_MEAN, own.IMAGENET_STD
 MAKE_TENSOR = [v1.PILToTensor, v1.ToTensor, v2.PILToTensor, v2.ToImage]

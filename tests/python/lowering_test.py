@@ -9,12 +9,11 @@ import torch
 import torchvision  # type: ignore[import-untyped]
 from lowered import both_versions, ops, refusal
 from PIL import Image
+from stoker import transforms as own
+from stoker.lowering import lower
 from torch import nn
 from torchvision import transforms as v1
 from torchvision.transforms import InterpolationMode, v2  # type: ignore[import-untyped]
-
-from stoker import transforms as own
-from stoker.lowering import lower
 
 MEAN, STD = own.IMAGENET_MEAN, own.IMAGENET_STD
 

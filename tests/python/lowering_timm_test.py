@@ -9,10 +9,9 @@ import pytest
 import timm
 import torch
 from lowered import ops, refusal
-from torchvision import transforms as v1  # type: ignore[import-untyped]
-
 from stoker import transforms as own
 from stoker.lowering import lower
+from torchvision import transforms as v1  # type: ignore[import-untyped]
 
 MEAN, STD = own.IMAGENET_MEAN, own.IMAGENET_STD
 data: Any = importlib.import_module("timm.data")  # in part without types

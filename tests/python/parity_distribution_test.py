@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import stoker
 import torch
 from numpy.typing import NDArray
 from PIL import Image
 from scipy import stats  # type: ignore[import-untyped]
-from torchvision import transforms as v1  # type: ignore[import-untyped]
-
-import stoker
 from stoker.lowering import lower
+from torchvision import transforms as v1  # type: ignore[import-untyped]
 
 DRAWS = 20_000
 SEED = 20_240_229

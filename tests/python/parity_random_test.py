@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import stoker
 from picture_set import Array, PictureSet, both_sets
 from PIL import Image
 from torchvision.transforms import InterpolationMode  # type: ignore[import-untyped]
 from torchvision.transforms import functional as F
-
-import stoker
 
 pytestmark = pytest.mark.filterwarnings("ignore:Palette images with Transparency")
 FILTERS = ["nearest", "bilinear", "bicubic", "box", "hamming", "lanczos"]
@@ -38,7 +37,8 @@ def colored(image: Image.Image, drawn: dict[str, Any]) -> Image.Image:
 
 
 def batch(images: list[Image.Image]) -> Array:
-    return np.stack([np.asarray(image) for image in images]).transpose(0, 3, 1, 2)
+    planar: Array = np.stack([np.asarray(image) for image in images]).transpose(0, 3, 1, 2)
+    return planar
 
 
 @both_sets

@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import stoker
 import torch
 import torchvision  # type: ignore[import-untyped]
 from picture_set import Array, PictureSet, both_sets, every_file, generated
 from pictures import SIZES, load, pixels
 from PIL import Image
+from stoker.lowering import lower
 from torchvision import transforms as v1
 from torchvision.transforms import InterpolationMode, v2  # type: ignore[import-untyped]
 from torchvision.transforms import functional as F
-
-import stoker
-from stoker.lowering import lower
 
 pytestmark = pytest.mark.filterwarnings("ignore:Palette images with Transparency")
 IMAGENET = (stoker.transforms.IMAGENET_MEAN, stoker.transforms.IMAGENET_STD)

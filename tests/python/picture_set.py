@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import stoker
 import torch
 from numpy.typing import NDArray
 from pictures import load, write_pictures
 from PIL import Image
-
-import stoker
 
 __all__ = ["Array", "PictureSet", "both_sets", "every_file", "generated"]
 
