@@ -1,13 +1,13 @@
 #include "loader/file_source.h"
 
 #include <fmt/format.h>
-#include <limits.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cassert>
+#include <climits>
 #include <cstring>
 #include <thread>
 

@@ -11,7 +11,7 @@ ReadBuffers::ReadBuffers(uint32_t buffers, size_t buffer_bytes, size_t spare_byt
       spare_bytes_(spare_bytes),
       now_(now),
       on_free_(std::move(on_free)),
-      arena_(buffers * buffer_bytes, Arena::Pages::kTouched),
+      arena_(buffers * buffer_bytes),
       buffers_(buffers) {
   free_.reserve(buffers);
   for (uint32_t i = buffers; i > 0; --i) free_.push_back(i - 1);
@@ -28,7 +28,7 @@ ReadBuffers::Outcome ReadBuffers::TryLease(size_t bytes, Lease& lease) {
   Buffer& buffer = buffers_[free_.back()];
   if (oversized) {
     try {
-      buffer.oversized = Arena(bytes, Arena::Pages::kLazy);
+      buffer.oversized = Arena(bytes);
     } catch (const std::bad_alloc&) {
       return Outcome::kNoMemory;
     }

@@ -39,7 +39,7 @@ void CheckSignals() {
     if (PyErr_CheckSignals() != 0) raised.emplace();
     PyGILState_Release(state);
   });
-  if (raised) throw *raised;
+  if (raised) throw py::error_already_set(*raised);
 }
 
 WithoutGil::~WithoutGil() {

@@ -1,8 +1,8 @@
-#include <limits.h>
 #include <pybind11/stl.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <climits>
 #include <mutex>
 #include <optional>
 #include <type_traits>

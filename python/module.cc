@@ -6,8 +6,6 @@
 #include "python/interrupt.h"
 #include "python/python_error.h"
 
-namespace py = pybind11;
-
 PYBIND11_MODULE(_core, module) {
   module.doc() = "Stoker's native part.";
   module.attr("__version__") = STOKER_VERSION;

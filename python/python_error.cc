@@ -26,6 +26,7 @@ void Raise(const Error& error, const std::string& path) {
 }  // namespace
 
 void RegisterErrors() {
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11's signature
   py::register_exception_translator([](std::exception_ptr pointer) {
     try {
       if (pointer) std::rethrow_exception(pointer);

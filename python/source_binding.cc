@@ -1,6 +1,6 @@
-#include <limits.h>
 #include <pybind11/stl.h>
 
+#include <climits>
 #include <limits>
 #include <optional>
 #include <string>

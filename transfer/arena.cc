@@ -7,16 +7,13 @@
 
 namespace stoker {
 
-Arena::Arena(size_t bytes, Pages pages) : size_(bytes) {
+Arena::Arena(size_t bytes) : size_(bytes) {
   if (bytes == 0) return;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   data_ = static_cast<std::byte*>(memory);
   // Huge pages make faulting in, copying and registering cheaper. Advice: a kernel that refuses costs speed alone.
   madvise(memory, bytes, MADV_HUGEPAGE);
-  if (pages == Pages::kLazy) return;
-  constexpr size_t kPageBytes = 4096;
-  for (size_t offset = 0; offset < bytes; offset += kPageBytes) data_[offset] = std::byte{0};
 }
 
 Arena::~Arena() {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 namespace stoker {
 
@@ -11,12 +10,9 @@ namespace stoker {
 class Arena {
  public:
   Arena() = default;
-  enum class Pages : uint8_t {
-    kTouched,  // faulted in now
-    kLazy,     // faulted in by whoever writes first
-  };
-  // Maps `bytes`. Throws std::bad_alloc where the system has no memory for them.
-  Arena(size_t bytes, Pages pages);
+  // Maps `bytes`; whoever writes to a page first faults it in, so what is never needed is never taken. Throws
+  // std::bad_alloc where the system has no memory for them.
+  explicit Arena(size_t bytes);
   ~Arena();
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&& other) noexcept;

@@ -62,13 +62,12 @@ Ring::Ring(SlotLayout layout, uint32_t slots, NowFn now, std::function<void()> o
     : layout_(std::move(layout)),
       now_(now),
       on_free_(std::move(on_free)),
-      // The workers fault the pages in, side by side, as they fill the first batches: the first one comes sooner.
       planned_slots_(slots),
-      arena_(SlotStride(layout_.bytes()) * slots, Arena::Pages::kLazy),
-      freed_(kMaxIdle * slots),
-      leased_(kMaxIdle * slots) {
+      arena_(SlotStride(layout_.bytes()) * slots),
+      freed_(size_t{kMaxIdle} * slots),
+      leased_(size_t{kMaxIdle} * slots) {
   MutexLock lock(mutex_);
-  free_.reserve(kMaxIdle * slots);
+  free_.reserve(size_t{kMaxIdle} * slots);
   for (uint32_t i = slots; i-- > 0;) AddSlot(arena_.data() + i * SlotStride(layout_.bytes()));
 }
 
@@ -87,7 +86,7 @@ void Ring::Extend() {
   {
     MutexLock lock(mutex_);
     if (idle() + 1 >= planned_slots_) return;
-    Arena memory(SlotStride(layout_.bytes()), Arena::Pages::kLazy);
+    Arena memory(SlotStride(layout_.bytes()));
     BatchSlot* slot = AddSlot(memory.data());
     slot->own_memory = std::move(memory);
   }

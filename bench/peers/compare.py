@@ -122,7 +122,6 @@ class Comparison:
         self.about: dict[str, dict[str, Any]] = {}
         self.left_out: dict[str, str] = {}
         self.failed = False
-        self.imports_mb = 0.0
 
     @property
     def loaders(self) -> list[str]:
@@ -131,8 +130,6 @@ class Comparison:
 
     def run(self) -> None:
         job = self.job
-        self.imports_mb = float(measured(job, "imports", 1)["memory_mb"])
-        say(f"importing torch and torchvision alone takes {self.imports_mb:.0f} MB")
         for number in range(1, job.rounds + 1):
             for workers in job.workers:
                 for loader in self.loaders:
@@ -155,7 +152,6 @@ class Comparison:
             return
         if first:
             self.about[loader] = {name: run.pop(name) for name in ("versions", "promise", "parity")}
-        run["memory_mb"] -= self.imports_mb
         self.runs.append({"round": number, "loader": loader, "workers": workers, **run})
         say(f"round {number}/{self.job.rounds}: {loader}, workers={workers}: {run['images_per_second']:.0f} images/s")
 
@@ -168,7 +164,7 @@ class Comparison:
             "date": time.strftime("%Y-%m-%d"),
             "machine": machine(job),
             "job": {"pictures": job.pictures, "batch_size": job.batch_size, "seconds": job.seconds, "cold": job.cold,
-                    "rounds": job.rounds, "cores": job.cores, "imports_mb": self.imports_mb},
+                    "rounds": job.rounds, "cores": job.cores},
             "loaders": {loader: {**self.about[loader], "best_workers": summary.best_workers(self.runs, loader)}
                         for loader in loaders},
             "left_out": self.left_out,
@@ -192,8 +188,8 @@ def print_result(result: dict[str, Any]) -> None:
           f"Python {host['python']}")
     print(f"$ {result['command']}\n")
     print(summary.table(result["runs"], loaders))
-    print("\n* the worker count that suits it best. Memory: of all its processes, less "
-          f"{job['imports_mb']:.0f} MB for importing torch and torchvision.\n")
+    print("\n* the worker count that suits it best. Memory: of all its processes, less what importing torch and "
+          "torchvision took in the same process.\n")
     for loader, about in result["loaders"].items():
         parity = about["parity"]
         print(f"{loader}: {about['versions']}; {about['promise']}; parity with Pillow over {parity['pictures']} "

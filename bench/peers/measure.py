@@ -1,7 +1,5 @@
 """One measurement of one loader, in a process of its own. Run by compare.py; prints one JSON object.
 
-    measure.py LOADER PHOTOS ...   LOADER "imports" loads nothing: what importing torch and torchvision alone takes
-
 Exit code 3: the loader's library is not installed; what is missing is on stderr.
 """
 
@@ -75,14 +73,17 @@ def consume(stream: Iterator[rival.Batch], seconds: float) -> tuple[int, float]:
 
 
 class PeakMemory:
-    """The largest of the samples taken. Sampling costs more the more processes there are: never in the timed part."""
+    """The largest of the samples taken, less what this process took before. Sampling costs more the more processes there
+    are: never in the timed part."""
 
     def __init__(self) -> None:
         self._shared_before = process_tree.shared_memory_mb()
+        self.before_mb, _ = process_tree.memory_mb(self._shared_before)
         self.mb, self.in_flight_mb = 0.0, 0.0
 
     def sample(self) -> None:
         pss, in_flight = process_tree.memory_mb(self._shared_before)
+        pss -= self.before_mb
         if pss + in_flight > self.mb:
             self.mb, self.in_flight_mb = pss + in_flight, in_flight
 
@@ -118,9 +119,9 @@ def next_microseconds(stream: Iterator[rival.Batch], pause: float,
     return cold, warm
 
 
-def measure(loader: rival.Rival, files: list[str], labels: list[int], job: argparse.Namespace) -> dict[str, Any]:
+def measure(loader: rival.Rival, files: list[str], labels: list[int], job: argparse.Namespace,
+            memory: PeakMemory) -> dict[str, Any]:
     repeat = 1 if job.cold else -(-_EPOCH_FILES // len(files))
-    memory = PeakMemory()
     start = time.perf_counter()
     stream = endless(loader.make(files * repeat, labels * repeat, job.batch_size, job.workers))
     images, given = next(stream)
@@ -146,6 +147,7 @@ def measure(loader: rival.Rival, files: list[str], labels: list[int], job: argpa
         "first_batch_s": first_batch,
         "cpu_s_per_1000": cpu / taken * 1000,
         "memory_mb": memory.mb,
+        "imports_mb": memory.before_mb,
         "in_flight_mb": memory.in_flight_mb,
         "next_us": median(cold),
         "next_again_us": median(warm),
@@ -167,19 +169,17 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     job = arguments()
-    if job.loader == "imports":
+    try:
         import torch  # noqa: F401
         import torchvision  # type: ignore[import-untyped]  # noqa: F401
 
-        print(json.dumps({"memory_mb": process_tree.memory_mb(process_tree.shared_memory_mb())[0]}))
-        return 0
-    try:
+        memory = PeakMemory()
         loader = rival.load(job.loader)
     except ImportError as error:
         print(error, file=sys.stderr)
         return NOT_INSTALLED
     files, labels = pictures(job.photos)
-    result = measure(loader, files, labels, job)
+    result = measure(loader, files, labels, job, memory)
     if job.parity:
         from parity import parity
 
