@@ -183,7 +183,7 @@ TEST_F(Faults, BuffersBeyondTheMemoryLimitAreRefusedWithTheNumbers) {
 
 TEST_F(Faults, PicturesTooSmallForACropNameBothSizes) {
   folder_.Write("a/00.jpg", EncodeJpeg(MakePicture({10, 12}, 3, 1)));
-  options_.recipe = {.ops = {RandomCrop{{32, 32}, 0}}};
+  options_.recipe = {.ops = {RandomCrop{{32, 32}}}};
   Loader loader(options_, Open());
   EXPECT_THAT(ThrownBy(loader), testing::AllOf(HasSubstr("a/00.jpg"), HasSubstr("10x12"), HasSubstr("32x32")));
 }

@@ -89,7 +89,7 @@ TEST(PlannedSource, RefusesASizeThatTheRecipeCannotUse) {
   const std::vector<Bytes> jpegs = {EncodeJpeg(MakePicture(kSize, 3, 1), {.restart_interval = kSize.width / 8})};
   folder.Write("a/1.jpg", jpegs[0]);
   LoaderOptions options;
-  options.recipe = {.ops = {RandomCrop{{500, 500}, 0}}};
+  options.recipe = {.ops = {RandomCrop{{500, 500}}}};
   Loader loader(options, std::make_unique<IndexedSource>(OpenFolder(folder.string()), jpegs));
   EXPECT_THROW(loader.Next(), Error);
 }
