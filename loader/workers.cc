@@ -18,6 +18,35 @@ namespace {
 // The process in which oneTBB was first given work, 0 before: orders nothing.
 std::atomic<pid_t> worked_in{0};
 
+// Whose turn is next, of all loaders. oneTBB is only told "one more", without a word of what: how it hands something
+// over ThreadSanitizer cannot see, and a suppression wide enough would hide our own races.
+class Turns {
+ public:
+  // Never destroyed: oneTBB's threads may outlive what is static.
+  static Turns& OfThisProcess() {
+    static Turns& turns = *new Turns;
+    return turns;
+  }
+  void Push(Workers& workers) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    waiting_.push_back(&workers);
+  }
+  Workers& Pop() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    Workers* next = waiting_.front();
+    waiting_.erase(waiting_.begin());  // never more of them than there are workers
+    return *next;
+  }
+  bool empty() const EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return waiting_.empty();
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<Workers*> waiting_ GUARDED_BY(mutex_);
+};
+
 }  // namespace
 
 // One per process while any loader lives: oneTBB's threads, and the one arena where they find the work of all loaders.
@@ -39,17 +68,12 @@ class WorkerPool {
     return pool;
   }
 
-  template <typename Task>
-  void Enqueue(Task task) {
+  // `workers` will Run on one more thread; it must not go before.
+  void Enqueue(Workers& workers) {
     worked_in.store(getpid(), std::memory_order_relaxed);
-    waiting_.fetch_add(1, std::memory_order_release);
-    arena_.load(std::memory_order_acquire)->enqueue([this, task = std::move(task)] {
-      waiting_.fetch_sub(1, std::memory_order_acquire);
-      task();
-    });
+    Turns::OfThisProcess().Push(workers);
+    arena_.load(std::memory_order_acquire)->enqueue([] { Turns::OfThisProcess().Pop().Run(); });
   }
-  // Whether a task waits for a thread.
-  bool busy() const noexcept { return waiting_.load(std::memory_order_relaxed) > 0; }
 
  private:
   void GrowTo(uint32_t workers) {
@@ -68,10 +92,6 @@ class WorkerPool {
   std::vector<std::unique_ptr<tbb::task_arena>> arenas_;  // those before the last one were too small
   // The last one. Release and acquire publish the arena to who enqueues.
   std::atomic<tbb::task_arena*> arena_{nullptr};
-  // Tasks that oneTBB has been given and has not begun. Release before a task is enqueued, acquire when it begins: TBB
-  // orders the two already, but ThreadSanitizer cannot see into its library, and a suppression wide enough would hide
-  // our own races.
-  std::atomic<int64_t> waiting_{0};
 };
 
 Workers::Workers(uint32_t max_workers, size_t queue, Task task, size_t low, std::function<void()> on_low)
@@ -99,7 +119,7 @@ void Workers::Push(SampleJob job) {
 void Workers::StartOne() {
   if (running_ >= active_ || running_ >= waiting_.size() + (max_workers_ - free_numbers_.size())) return;
   ++running_;
-  pool_->Enqueue([this] { Run(); });
+  pool_->Enqueue(*this);
 }
 
 void Workers::Run() {
@@ -114,8 +134,8 @@ void Workers::Run() {
     task_(number, std::move(job));
     mutex_.Lock();
     free_numbers_.push_back(number);
-    if (!waiting_.empty() && pool_->busy()) {  // in turns with the other loaders
-      pool_->Enqueue([this] { Run(); });
+    if (!waiting_.empty() && !Turns::OfThisProcess().empty()) {  // in turns with the other loaders
+      pool_->Enqueue(*this);
       return mutex_.Unlock();
     }
   }

@@ -42,6 +42,8 @@ class Workers {
   void Drain() EXCLUDES(mutex_);
 
  private:
+  friend class WorkerPool;
+  // One thread's turn: jobs until none waits, too many run, or another loader waits for a thread.
   void Run() EXCLUDES(mutex_);
   void StartOne() REQUIRES(mutex_);
 

@@ -56,7 +56,8 @@ inline Picture CenterCropped(const Picture& from, ImageSize size) {
 
 // One axis of numpy.pad: which pixel is at each place, found by walking outwards from the edge and turning at the ends.
 inline std::vector<int32_t> PadIndices(PaddingMode mode, int32_t side, int32_t before, int32_t after) {
-  std::vector<int32_t> indices(static_cast<size_t>(before + side + after), -1);
+  std::vector<int32_t> indices(static_cast<size_t>(before) + static_cast<size_t>(side) + static_cast<size_t>(after),
+                               -1);
   for (int32_t i = 0; i < side; ++i) indices[static_cast<size_t>(before + i)] = i;
   if (mode == PaddingMode::kConstant) return indices;
   for (const int32_t outwards : {-1, 1}) {
