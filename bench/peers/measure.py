@@ -73,8 +73,8 @@ def consume(stream: Iterator[rival.Batch], seconds: float) -> tuple[int, float]:
 
 
 class PeakMemory:
-    """The largest of the samples taken, less what this process took before. Sampling costs more the more processes there
-    are: never in the timed part."""
+    """The largest of the samples taken, less what this process took before. Sampling costs more the more processes
+    there are: never in the timed part."""
 
     def __init__(self) -> None:
         self._shared_before = process_tree.shared_memory_mb()
