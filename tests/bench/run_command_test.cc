@@ -101,7 +101,7 @@ TEST_F(RunCommandTest, NoTransformTakesTheSizeOfTheFirstPictureAndRefusesOthers)
   options_.loader.recipe = {};
   options_.size_from_first = true;
   ASSERT_EQ(RunCommand(options_, 0), kExitFailed);
-  EXPECT_THAT(Report()["error"].get<std::string>(), HasSubstr("the batch holds"));
+  EXPECT_THAT(Report()["error"].get<std::string>(), HasSubstr("does not come out at the batch"));
 }
 
 TEST_F(RunCommandTest, StopsOnAnInterruptWithTheReportSoFar) {
