@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cassert>
 #include <climits>
 #include <cstring>
-#include <thread>
+
+#include "loader/side_by_side.h"
 
 namespace stoker {
 namespace {
@@ -19,8 +19,7 @@ constexpr std::array<std::string_view, 12> kExtensions = {".jpg", ".jpeg", ".png
                                                           ".tif", ".tiff", ".webp", ".jpe", ".jfif", ".dib"};
 // The share of files that a read buffer is made for; larger ones get a buffer of their own.
 constexpr double kTypicalQuantile = 0.99;
-// Enough to keep cold metadata reads going side by side, each over a run of files that is worth a thread.
-constexpr size_t kSizeThreads = 8;
+// A run of files that is worth a thread.
 constexpr size_t kSizesAtOnce = 1024;
 
 // The length of the valid UTF-8 sequence that `text` begins with; 0 where there is none (RFC 3629).
@@ -95,22 +94,15 @@ void FileSource::Builder::AddPath(std::string_view path, int64_t label) {
 }
 
 void FileSource::Builder::TakeSizes() {
-  std::atomic<size_t> next{0};  // hands out runs of files; orders nothing, the join does
-  const auto work = [&] {
-    for (size_t begin = next.fetch_add(kSizesAtOnce); begin < files_.size(); begin = next.fetch_add(kSizesAtOnce)) {
-      for (size_t i = begin; i < std::min(begin + kSizesAtOnce, files_.size()); ++i) {
-        if (files_[i].bytes != kNotTaken) continue;
-        char path[PATH_MAX];
-        struct stat status = {};
-        const bool found = Path(i, path, sizeof path) && stat(path, &status) == 0;
-        files_[i].bytes = found ? static_cast<uint64_t>(status.st_size) : 0;
-      }
+  SideBySide((files_.size() + kSizesAtOnce - 1) / kSizesAtOnce, [this](size_t run) {
+    for (size_t i = run * kSizesAtOnce; i < std::min((run + 1) * kSizesAtOnce, files_.size()); ++i) {
+      if (files_[i].bytes != kNotTaken) continue;
+      char path[PATH_MAX];
+      struct stat status = {};
+      const bool found = Path(i, path, sizeof path) && stat(path, &status) == 0;
+      files_[i].bytes = found ? static_cast<uint64_t>(status.st_size) : 0;
     }
-  };
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min(kSizeThreads, files_.size() / kSizesAtOnce); ++i) threads.emplace_back(work);
-  work();
-  for (std::thread& thread : threads) thread.join();
+  });
 }
 
 std::unique_ptr<FileSource> FileSource::Builder::Build(std::string root, ClassNames classes) {

@@ -4,21 +4,18 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <set>
-#include <thread>
 
 #include "loader/error.h"
 #include "loader/file_source.h"
+#include "loader/side_by_side.h"
 
 namespace stoker {
 namespace {
 
-// Enough to keep cold metadata reads going side by side; more gains nothing.
-constexpr size_t kScanThreads = 8;
 constexpr size_t kShownNames = 5;
 
 // A folder by identity, however it was reached.
@@ -184,17 +181,7 @@ void ScanClass(const std::string& root, ScannedClass& result) {
 
 // Each class is one thread's, so what a class holds does not depend on the others.
 void ScanClasses(const std::string& root, std::vector<ScannedClass>& classes) {
-  std::atomic<size_t> next{0};  // hands out classes; orders nothing, the join does
-  const auto work = [&] {
-    for (size_t i = next.fetch_add(1, std::memory_order_relaxed); i < classes.size();
-         i = next.fetch_add(1, std::memory_order_relaxed)) {
-      ScanClass(root, classes[i]);
-    }
-  };
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min(kScanThreads, classes.size()); ++i) threads.emplace_back(work);
-  work();
-  for (std::thread& thread : threads) thread.join();
+  SideBySide(classes.size(), [&](size_t i) { ScanClass(root, classes[i]); });
 }
 
 std::string Listed(const std::vector<std::string>& names) {

@@ -101,12 +101,7 @@ class Loader::Impl {
 Loader::Impl::Impl(LoaderOptions options, std::shared_ptr<const Source> source, LoaderSeams seams)
     : options_(Resolved(std::move(options))),
       recipe_(options_.recipe, options_.fixed_size),
-      own_order_(std::make_shared<Sampler>(Sampler::Options{.size = source->size(),
-                                                            .shuffle = options_.shuffle,
-                                                            .seed = options_.seed,
-                                                            .rank = options_.rank,
-                                                            .world_size = options_.world_size,
-                                                            .drop_last = options_.drop_last})),
+      own_order_(MakeSampler(options_, source->size())),
       now_(seams.now),
       source_(std::move(source)),
       errors_(options_, source_) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "augment/random.h"
+#include "loader/options.h"
 
 namespace stoker {
 namespace {
@@ -56,6 +57,16 @@ uint64_t Sampler::At(uint64_t epoch, uint64_t position) const noexcept {
   const uint64_t global = GlobalPosition(position) % options_.size;
   if (!options_.shuffle) return global;
   return Permutation(options_.size, Mix64(options_.seed ^ Mix64(epoch))).At(global);
+}
+
+std::shared_ptr<const Sampler> MakeSampler(const LoaderOptions& options, uint64_t size, uint64_t done) {
+  return std::make_shared<Sampler>(Sampler::Options{.size = size,
+                                                    .shuffle = options.shuffle,
+                                                    .seed = options.seed,
+                                                    .rank = options.rank,
+                                                    .world_size = options.world_size,
+                                                    .drop_last = options.drop_last,
+                                                    .done = done});
 }
 
 ListOrder::ListOrder(std::vector<uint32_t> ids, uint64_t size, int32_t rank, int32_t world_size, uint64_t done)

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace stoker {
+
+struct LoaderOptions;
 
 // A shuffled order without a list: a keyed bijection of [0, size), made of a six-round Feistel network over the next
 // even power of two, walked until it lands inside ("cycle walking", Black and Rogaway 2002).
@@ -57,6 +60,9 @@ class Sampler final : public Order {
  private:
   Options options_;
 };
+
+// The order that a loader with these options has over a source of `size` samples; what is left of it after `done`.
+std::shared_ptr<const Sampler> MakeSampler(const LoaderOptions& options, uint64_t size, uint64_t done = 0);
 
 // A list of ids for one epoch; the epoch's number only turns the dice.
 class ListOrder final : public Order {

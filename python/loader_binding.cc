@@ -65,24 +65,15 @@ class SharedLoader {
   SharedLoader(LoaderOptions options, std::shared_ptr<const FileSource> source)
       : source_(std::move(source)), loader_(std::make_shared<Loader>(std::move(options), source_)) {
     batches_per_epoch_ = loader_->batches_per_epoch();
-    samples_per_epoch_ = loader_->samples_per_epoch();
   }
   ~SharedLoader() { Close(); }
 
-  uint64_t StartEpoch(uint64_t epoch, uint64_t done, uint64_t position) {
+  uint64_t StartEpoch(uint64_t epoch, uint64_t done) {
     const Turn turn(*this);
-    const LoaderOptions& options = turn.loader().options();
     if (done > source_->size()) {
       throw std::invalid_argument("done: " + std::to_string(done) + " samples of " + std::to_string(source_->size()));
     }
-    return Start(turn, epoch, position,
-                 std::make_shared<Sampler>(Sampler::Options{.size = source_->size(),
-                                                            .shuffle = options.shuffle,
-                                                            .seed = options.seed,
-                                                            .rank = options.rank,
-                                                            .world_size = options.world_size,
-                                                            .drop_last = options.drop_last,
-                                                            .done = done}));
+    return Start(turn, epoch, MakeSampler(turn.loader().options(), source_->size(), done));
   }
 
   uint64_t StartList(uint64_t epoch, const py::buffer& ids, uint64_t done, int32_t rank, int32_t world_size) {
@@ -91,7 +82,7 @@ class SharedLoader {
     const auto* first = static_cast<const uint32_t*>(info.ptr);
     auto order = std::make_shared<ListOrder>(std::vector<uint32_t>(first, first + info.size), source_->size(), rank,
                                              world_size, done);
-    return Start(Turn(*this), epoch, 0, std::move(order));
+    return Start(Turn(*this), epoch, std::move(order));
   }
 
   std::optional<BatchArrays> Next(uint64_t run, double timeout_seconds) {
@@ -123,7 +114,6 @@ class SharedLoader {
   void RestartReport() { Turn(*this).loader().RestartReport(); }
   bool over_budget() { return Turn(*this).loader().OverBudget(); }
   int64_t batches_per_epoch() const noexcept { return batches_per_epoch_; }
-  int64_t samples_per_epoch() const noexcept { return samples_per_epoch_; }
 
   // Ends the Next that is under way and gives threads and memory back; batches stay valid.
   void Close() {
@@ -159,10 +149,10 @@ class SharedLoader {
     std::timed_mutex& mutex_;
   };
 
-  uint64_t Start(const Turn& turn, uint64_t epoch, uint64_t position, std::shared_ptr<const Order> order) {
+  uint64_t Start(const Turn& turn, uint64_t epoch, std::shared_ptr<const Order> order) {
     ++run_;
     over_ = true;  // until it has begun
-    turn.loader().StartEpoch(epoch, std::move(order), position, CheckSignals);
+    turn.loader().StartEpoch(epoch, std::move(order), 0, CheckSignals);
     over_ = false;
     return run_;
   }
@@ -191,7 +181,6 @@ class SharedLoader {
 
   const std::shared_ptr<const FileSource> source_;
   int64_t batches_per_epoch_ = 0;
-  int64_t samples_per_epoch_ = 0;
 
   std::shared_ptr<Loader> loader_;  // guarded by the GIL; null once closed
   pid_t used_in_ = 0;               // guarded by the GIL; 0 before the first call
@@ -256,7 +245,7 @@ void BindLoader(py::module_& module) {
 
   py::class_<SharedLoader>(module, "Loader")
       .def(py::init(&MakeLoader), py::arg("source"), py::arg("transform"), py::arg("options"))
-      .def("start_epoch", &SharedLoader::StartEpoch, py::arg("epoch"), py::arg("done"), py::arg("position"))
+      .def("start_epoch", &SharedLoader::StartEpoch, py::arg("epoch"), py::arg("done"))
       .def("start_list", &SharedLoader::StartList, py::arg("epoch"), py::arg("ids"), py::arg("done"), py::arg("rank"),
            py::arg("world_size"))
       .def("next", &SharedLoader::Next, py::arg("run"), py::arg("timeout") = 0.0)
@@ -265,8 +254,7 @@ void BindLoader(py::module_& module) {
       .def("close", &SharedLoader::Close)
       .def_property_readonly("run", &SharedLoader::run)
       .def_property_readonly("over_budget", &SharedLoader::over_budget)
-      .def_property_readonly("batches_per_epoch", &SharedLoader::batches_per_epoch)
-      .def_property_readonly("samples_per_epoch", &SharedLoader::samples_per_epoch);
+      .def_property_readonly("batches_per_epoch", &SharedLoader::batches_per_epoch);
 }
 
 }  // namespace stoker

@@ -1,7 +1,6 @@
 // The Python module `stoker._core`: the loader as Python sees it. What users import is in python/stoker/.
 #include <pybind11/pybind11.h>
 
-#include "loader/options.h"
 #include "python/bindings.h"
 #include "python/interrupt.h"
 #include "python/python_error.h"
@@ -16,6 +15,4 @@ PYBIND11_MODULE(_core, module) {
   stoker::BindSource(module);
   stoker::BindLoader(module);
   module.def("leave", &stoker::Leave);
-  module.def("usable_cpus", &stoker::UsableCpus);
-  module.def("default_workers", &stoker::DefaultWorkers);
 }

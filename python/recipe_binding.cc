@@ -162,9 +162,6 @@ TransformSpec TransformFrom(const py::handle& transform) {
 void BindRecipe(py::module_& module) {
   module.def("plan", &DrawPlan, py::arg("transform"), py::arg("size"), py::arg("seed"), py::arg("epoch"),
              py::arg("position"));
-  module.def(
-      "describe", [](const py::object& transform) { return Describe(TransformFrom(transform).recipe); },
-      py::arg("transform"));
 }
 
 }  // namespace stoker

@@ -13,15 +13,6 @@ __version__: str
 def leave() -> None:
     """The interpreter is about to go: other threads stop for good where they wait for a loader."""
 
-def usable_cpus() -> int:
-    """CPUs that this process may use: the affinity mask, cut by the container's quota; at least 1."""
-
-def default_workers() -> int:
-    """``usable_cpus()`` shared by the processes of this machine (LOCAL_WORLD_SIZE); at least 1."""
-
-def describe(transform: Transform) -> str:
-    """A transform in one line."""
-
 def plan(transform: Transform, size: tuple[int, int], seed: int, epoch: int, position: int) -> dict[str, Any]:
     """What a loader draws for a picture of `size` (height, width) at a position of an epoch, over all ranks.
 
@@ -105,7 +96,7 @@ class Loader:
     def __init__(self, source: FileSource, transform: Transform, options: dict[str, Any]) -> None:
         """Raises ValueError naming a bad option; the names are those of :class:`stoker.Loader`, and ``grow_slots``."""
 
-    def start_epoch(self, epoch: int, done: int, position: int) -> int:
+    def start_epoch(self, epoch: int, done: int) -> int:
         """Begins a run: an epoch in the loader's own order, without its first `done` samples over all ranks.
 
         Gives the run's number. What was under way is dropped.
@@ -135,8 +126,6 @@ class Loader:
 
     @property
     def batches_per_epoch(self) -> int: ...
-    @property
-    def samples_per_epoch(self) -> int: ...
 
 @final
 class SkippedSample:

@@ -103,7 +103,7 @@ class Loader:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         place = _Place(self._next_epoch, self._resume_at)
-        run = self._core.start_epoch(place.epoch, place.done, 0)
+        run = self._core.start_epoch(place.epoch, place.done)
         self._current, self._next_epoch, self._resume_at = place, place.epoch + 1, 0
         return _Epoch(self, run, place)
 

@@ -104,7 +104,7 @@ class DataLoader:
         _warn_of_unused(worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context,
                         pin_memory_device=pin_memory_device or None)
 
-        files, _ = understand(dataset)
+        files, transform = understand(dataset)
         if sampler is None:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         self.dataset = dataset
@@ -127,7 +127,7 @@ class DataLoader:
         self.on_error = on_error
         self.report_every = report_every
         self._files = files
-        self._transform = lower(transform_of(dataset))
+        self._transform = lower(transform)
         self._options = {
             "batch_size": batch_size, "drop_last": drop_last, "num_workers": num_workers,
             "prefetch_factor": prefetch_factor, "on_error": on_error, "max_errors": max_errors, "decode": decode,
