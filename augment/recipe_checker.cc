@@ -1,6 +1,7 @@
 #include "augment/recipe_checker.h"
 
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -179,8 +180,10 @@ void Checker::Visit(const Grayscale& op) {
 void Checker::Visit(const ColorJitter& op) {
   Require(!jittered_, "a recipe may have one ColorJitter");
   for (const auto& range : {op.brightness, op.contrast, op.saturation}) {
-    Require(!range || ((*range)[0] >= 0 && (*range)[0] <= (*range)[1] && std::isfinite((*range)[1])),
-            "the ranges of brightness, contrast and saturation must be 0 <= low <= high, and finite");
+    // Factors are used in single precision, as in Pillow: one that is infinite there times a difference of 0 is NaN.
+    Require(
+        !range || ((*range)[0] >= 0 && (*range)[0] <= (*range)[1] && (*range)[1] <= std::numeric_limits<float>::max()),
+        "the ranges of brightness, contrast and saturation must be 0 <= low <= high, and finite as float32");
     random_ = random_ || range;
   }
   Require(!op.hue || ((*op.hue)[0] >= -0.5 && (*op.hue)[0] <= (*op.hue)[1] && (*op.hue)[1] <= 0.5),

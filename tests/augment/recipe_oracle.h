@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -58,7 +59,7 @@ inline Picture CenterCropped(const Picture& from, ImageSize size) {
 inline std::vector<int32_t> PadIndices(PaddingMode mode, int32_t side, int32_t before, int32_t after) {
   std::vector<int32_t> indices(static_cast<size_t>(before) + static_cast<size_t>(side) + static_cast<size_t>(after),
                                -1);
-  for (int32_t i = 0; i < side; ++i) indices[static_cast<size_t>(before + i)] = i;
+  std::iota(indices.begin() + before, indices.begin() + before + side, 0);
   if (mode == PaddingMode::kConstant) return indices;
   for (const int32_t outwards : {-1, 1}) {
     int32_t pixel = outwards < 0 ? 0 : side - 1;

@@ -191,7 +191,7 @@ TEST(CompiledRecipe, ChecksColorJitter) {
     return Refusal(Ops({CenterCrop{{8, 8}}, ColorJitter{brightness, std::nullopt, std::nullopt, hue}}));
   };
   EXPECT_EQ(jitter({{0, 2}}, {{-0.5, 0.5}}), "accepted");
-  for (const Range& bad : {Range({-0.1, 1}), {{1, 0.5}}, {{kNan, 1}}, {{0, kNan}}, {{0, double{kInf}}}}) {
+  for (const Range& bad : {Range({-0.1, 1}), {{1, 0.5}}, {{kNan, 1}}, {{0, kNan}}, {{0, double{kInf}}}, {{0, 1e39}}}) {
     EXPECT_THAT(jitter(bad), HasSubstr("0 <= low <= high"));
   }
   for (const Range& bad : {Range({-0.6, 0}), {{0, 0.6}}, {{0.1, 0}}, {{kNan, 0}}, {{0, kNan}}}) {
