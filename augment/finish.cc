@@ -11,10 +11,10 @@ namespace {
 float Normalized(int value, float mean, float std) { return (static_cast<float>(value) / 255.0f - mean) / std; }
 
 // What the vector kernels compute with `multiply`.
-float Multiplied(int value, float mean, float inverse, float inverse_rest) {
+float Multiplied(int value, float mean, const Reciprocal& by) {
   const auto v = static_cast<float>(value);
   const float centered = std::fma(v, kInverse255, v * kInverse255Rest) - mean;
-  return std::fma(centered, inverse, centered * inverse_rest);
+  return std::fma(centered, by.inverse, centered * by.inverse_rest);
 }
 
 uint32_t ElementBits(float value, ElementType element) {
@@ -46,23 +46,31 @@ RowFormula MakeFormula(const SampleSpec& spec, const std::array<ChannelTable, 3>
     formula.tables[c] = &tables[first + c];
     const float mean = spec.mean[first + c];
     const float std = spec.std[first + c];
-    const auto inverse = static_cast<float>(1.0 / std);
-    const auto inverse_rest = static_cast<float>(1.0 / std - inverse);
-    for (int v = 0; v < 256 && formula.multiply; ++v) {
-      formula.multiply = std::bit_cast<uint32_t>(Multiplied(v, mean, inverse, inverse_rest)) ==
-                         std::bit_cast<uint32_t>(Normalized(v, mean, std));
-    }
+    const Reciprocal reciprocal = ReciprocalOf(mean, std);
+    formula.multiply = formula.multiply && reciprocal.exact;
     for (size_t i = c; i < formula.mean.size(); i += period) {
       formula.mean[i] = mean;
       formula.std[i] = std;
-      formula.inverse[i] = inverse;
-      formula.inverse_rest[i] = inverse_rest;
+      formula.inverse[i] = reciprocal.inverse;
+      formula.inverse_rest[i] = reciprocal.inverse_rest;
     }
   }
   return formula;
 }
 
 }  // namespace
+
+Reciprocal ReciprocalOf(float mean, float std) noexcept {
+  Reciprocal reciprocal;
+  reciprocal.inverse = static_cast<float>(1.0 / std);
+  reciprocal.inverse_rest = static_cast<float>(1.0 / std - reciprocal.inverse);
+  reciprocal.exact = true;
+  for (int v = 0; v < 256 && reciprocal.exact; ++v) {
+    reciprocal.exact =
+        std::bit_cast<uint32_t>(Multiplied(v, mean, reciprocal)) == std::bit_cast<uint32_t>(Normalized(v, mean, std));
+  }
+  return reciprocal;
+}
 
 uint16_t HalfBits(float value) noexcept {
   const auto bits = std::bit_cast<uint32_t>(value);

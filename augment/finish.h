@@ -35,6 +35,15 @@ class Finisher {
   Scratch<uint8_t> planes_;             // one row, rearranged
 };
 
+// Dividing by a channel's `std` as multiplying: x / std is x * inverse + x * inverse_rest with one fused rounding.
+struct Reciprocal {
+  float inverse = 1;
+  float inverse_rest = 0;
+  // Whether that gives the bits of the division for all 256 values of a byte, as it does for nearly all mean and std.
+  bool exact = false;
+};
+Reciprocal ReciprocalOf(float mean, float std) noexcept;
+
 // To nearest even, as the hardware and torch convert.
 uint16_t HalfBits(float value) noexcept;
 uint16_t Bfloat16Bits(float value) noexcept;

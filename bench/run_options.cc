@@ -131,9 +131,15 @@ void RunCommandLine::AddPipeline(CLI::App& command) {
   command
       .add_option("--queue-depth", options_.loader.queue_depth, "Reads in flight, 1 to 1024; cold storage wants many")
       ->option_text("N [32]");
-  AddChoice<DeviceKind>(command, "--device", options_.loader.device,
-                        {{"auto", DeviceKind::kAuto}, {"cpu", DeviceKind::kCpu}, {"sim", DeviceKind::kSim}}, "auto",
-                        "auto: a GPU where there is one, else cpu; sim: a modelled copy engine");
+  command
+      .add_option("--device", options_.loader.device,
+                  "Where batches go: cpu; cuda, cuda:N or a GPU's UUID; auto: a GPU where there is one, else cpu; sim: a "
+                  "modelled one")
+      ->option_text("NAME [auto]");
+  AddChoice<NormalizeOn>(
+      command, "--normalize-on", options_.loader.normalize_on,
+      {{"auto", NormalizeOn::kAuto}, {"host", NormalizeOn::kHost}, {"device", NormalizeOn::kDevice}}, "auto",
+      "Where bytes become floats; auto: on the device where it can, so that a quarter crosses the bus");
   command.add_option("--memory-limit", memory_limit_, "For all buffers, such as 2GB; 0: a quarter of what is free")
       ->transform(CLI::AsSizeValue(false).description(""))
       ->option_text("BYTES [0]");

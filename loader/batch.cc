@@ -21,6 +21,18 @@ Batch::Batch(std::shared_ptr<Delivery> delivery, std::shared_ptr<const Source> s
 
 const std::byte* Batch::pixels() const noexcept { return delivery_->Field(slot_, 0); }
 const std::byte* Batch::HostField(size_t field) const noexcept { return delivery_->HostField(slot_, field); }
+const void* Batch::DeviceField(size_t field) const noexcept {
+  return slot_.device != nullptr ? delivery_->Field(slot_, field) : nullptr;
+}
+const DeviceInfo* Batch::device() const noexcept {
+  return delivery_->device() != nullptr ? &delivery_->device()->info() : nullptr;
+}
+
+void Batch::WaitOn(StreamHandle stream) const {
+  if (const std::error_code error = delivery_->WaitOn(slot_, stream)) {
+    throw std::system_error(error, "waiting for a batch");
+  }
+}
 
 Batch& Batch::operator=(Batch&& other) noexcept {
   if (this == &other) return *this;
@@ -50,14 +62,16 @@ std::array<int64_t, 4> Batch::shape() const noexcept {
 
 void Batch::CopyPixelsTo(std::span<std::byte> to) const {
   assert(to.size() == pixel_bytes());
-  Device* device = delivery_->device();
-  if (device == nullptr) {
+  if (slot_.device == nullptr) {
     std::memcpy(to.data(), pixels(), to.size());
     return;
   }
+  Device* const device = delivery_->device();
+  const DeviceScope scope(*device);
   StreamHandle stream = kHostStream;
-  std::error_code error = device->Attach();
+  std::error_code error = scope.error();
   if (!error) error = device->CreateStream(stream);
+  if (!error) error = delivery_->WaitOn(slot_, stream);
   if (!error) error = device->CopyToHostAsync(to.data(), pixels(), to.size(), stream);
   if (!error) error = device->SynchronizeStream(stream);
   if (stream != kHostStream) (void)device->DestroyStream(stream);

@@ -52,10 +52,20 @@ class Batch {
   // Copies the pixels to host memory; waits for the device. Requires: to.size() == pixel_bytes().
   void CopyPixelsTo(std::span<std::byte> to) const;
 
+  // Makes work submitted to `stream` from now on wait until the batch is there: for another stream than the one given
+  // to Next(). Throws std::system_error.
+  void WaitOn(StreamHandle stream) const;
+
   // In host memory, one per sample. Labels are class indices, -1 where there is none; valid is 0 for a masked sample.
   std::span<const int64_t> labels() const noexcept { return Numbers<int64_t>(1); }
   std::span<const int64_t> ids() const noexcept { return Numbers<int64_t>(2); }
   std::span<const uint8_t> valid() const noexcept { return Numbers<uint8_t>(3); }
+  // The same in device memory, where the pixels are; null where there is no device.
+  const void* device_labels() const noexcept { return DeviceField(1); }
+  const void* device_ids() const noexcept { return DeviceField(2); }
+  const void* device_valid() const noexcept { return DeviceField(3); }
+  // Of the device whose memory the batch is in or page-locked for; null where there is none.
+  const DeviceInfo* device() const noexcept;
   // The name of sample `index`; allocates.
   std::string Name(int64_t index) const {
     return source_->Name(static_cast<uint64_t>(ids()[static_cast<size_t>(index)]));
@@ -66,6 +76,7 @@ class Batch {
 
  private:
   const std::byte* HostField(size_t field) const noexcept;
+  const void* DeviceField(size_t field) const noexcept;
   template <typename T>
   std::span<const T> Numbers(size_t field) const noexcept {
     return {reinterpret_cast<const T*>(HostField(field)), slot_.count};

@@ -8,6 +8,7 @@
 #include "loader/error.h"
 #include "loader/options.h"
 #include "loader/source.h"
+#include "loader/transfer_plan.h"
 
 namespace stoker {
 namespace {
@@ -18,13 +19,16 @@ constexpr size_t kMaxReadBufferBytes = size_t{8} << 20;
 
 }  // namespace
 
-BufferPlan PlanBuffers(const LoaderOptions& options, const Source& source, size_t slot_bytes, bool device) {
+BufferPlan PlanBuffers(const LoaderOptions& options, const Source& source, const TransferPlan& transfer) {
   BufferPlan plan;
   const auto ahead = static_cast<uint32_t>(options.prefetch_factor);
   plan.slots = ahead + 2;  // being filled or ready: prefetch_factor; one with the caller or the copy; one to start on
-  plan.slot_bytes = slot_bytes;
-  plan.device_slots = device ? ahead + 1 : 0;  // ready or being copied to, and one with the caller
-  plan.device_is_host = device && options.device == DeviceKind::kSim;
+  plan.slot_bytes = transfer.layout.bytes();
+  if (transfer.upload) {
+    plan.device_slots = ahead + 1;  // ready or being copied to, and one with the caller
+    plan.device_slot_bytes = plan.slot_bytes + (transfer.finish ? transfer.finish->tensor_bytes : 0);
+    plan.device_is_host = transfer.device->info().cuda_index < 0;
+  }
   // In flight, and for each worker one being decoded and one waiting.
   plan.read_buffers = static_cast<uint32_t>(options.queue_depth + 2 * std::max(options.num_workers, 1));
   const size_t typical = std::clamp<size_t>(source.TypicalBytes() + 1, kMinReadBufferBytes, kMaxReadBufferBytes);

@@ -2,14 +2,27 @@
 
 namespace stoker {
 
-Delivery::Delivery(SlotLayout layout, uint32_t host_slots, std::unique_ptr<Device> device, uint32_t device_slots,
-                   NowFn now, std::function<void()> on_free)
-    : now_(now), device_(std::move(device)), ring_(std::move(layout), host_slots, now, std::move(on_free)) {
-  if (device_ != nullptr) prefetcher_ = std::make_unique<Prefetcher>(*device_, ring_, device_slots, now);
+Delivery::Delivery(TransferPlan transfer, uint32_t host_slots, uint32_t device_slots, NowFn now,
+                   std::function<void()> on_free)
+    : now_(now),
+      device_(std::move(transfer.device)),
+      ring_(std::move(transfer.layout), host_slots, now, std::move(on_free), device_ != nullptr) {
+  if (transfer.upload) {
+    prefetcher_ = std::make_unique<Prefetcher>(
+        *device_, ring_, Prefetcher::Options{.device_slots = device_slots, .finish = std::move(transfer.finish)}, now);
+  } else if (device_ != nullptr) {
+    lender_ = std::make_unique<PinnedLender>(*device_, ring_, now);
+  }
 }
 
 void Delivery::Start() {
   if (prefetcher_ != nullptr) prefetcher_->Start();
+  if (lender_ != nullptr) lender_->Start();
+}
+
+bool Delivery::pinned() const noexcept {
+  if (prefetcher_ != nullptr) return prefetcher_->pinned();
+  return lender_ == nullptr || lender_->pinned();
 }
 
 void Delivery::Stop() {
@@ -30,6 +43,7 @@ Delivered Delivery::Take(StreamHandle stream, std::chrono::nanoseconds timeout, 
 
 void Delivery::Return(const Delivered& batch, StreamHandle stream) {
   if (batch.device != nullptr) return prefetcher_->Return(*batch.device, stream);
+  if (lender_ != nullptr) return lender_->Return(*batch.host, stream);
   ring_.Return(*batch.host, now_());
 }
 
@@ -45,6 +59,10 @@ uint32_t Delivery::slots_for_caller() const {
   return prefetcher_ != nullptr ? prefetcher_->device_slots() : ring_.slots();
 }
 
+std::error_code Delivery::WaitOn(const Delivered& batch, StreamHandle stream) noexcept {
+  return batch.device != nullptr ? prefetcher_->WaitOn(*batch.device, stream) : std::error_code();
+}
+
 const std::byte* Delivery::HostField(const Delivered& batch, size_t field) const noexcept {
   const auto& fields = ring_.layout().fields();
   if (batch.host != nullptr) return batch.host->data + fields[field].offset;
@@ -52,8 +70,8 @@ const std::byte* Delivery::HostField(const Delivered& batch, size_t field) const
 }
 
 const std::byte* Delivery::Field(const Delivered& batch, size_t field) const noexcept {
-  const std::byte* base =
-      batch.host != nullptr ? batch.host->data : static_cast<const std::byte*>(batch.device->memory);
+  if (batch.device != nullptr && field == kPixels) return batch.device->tensor;
+  const std::byte* base = batch.host != nullptr ? batch.host->data : batch.device->upload;
   return base + ring_.layout().fields()[field].offset;
 }
 

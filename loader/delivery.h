@@ -8,7 +8,9 @@
 #include <system_error>
 
 #include "loader/batch.h"
+#include "loader/transfer_plan.h"
 #include "transfer/device.h"
+#include "transfer/pinned_lender.h"
 #include "transfer/prefetcher.h"
 #include "transfer/ring.h"
 
@@ -19,13 +21,13 @@ namespace stoker {
 // Threads: thread-safe.
 class Delivery {
  public:
-  // `device` may be null: batches are then handed over in host memory.
-  Delivery(SlotLayout layout, uint32_t host_slots, std::unique_ptr<Device> device, uint32_t device_slots, NowFn now,
-           std::function<void()> on_free);
+  Delivery(TransferPlan transfer, uint32_t host_slots, uint32_t device_slots, NowFn now, std::function<void()> on_free);
 
   Ring& ring() noexcept { return ring_; }
   Prefetcher* prefetcher() noexcept { return prefetcher_.get(); }
   Device* device() noexcept { return device_.get(); }
+  // False where a device is to copy from host memory that could not be page-locked.
+  bool pinned() const noexcept;
 
   void Start();
   // Wakes the takers for good and ends the prefetcher; batches may still come back.
@@ -39,16 +41,21 @@ class Delivery {
   uint32_t held_by_caller() const;
   uint32_t slots_for_caller() const;
 
+  // Makes work submitted to `stream` from now on wait until the batch is there.
+  std::error_code WaitOn(const Delivered& batch, StreamHandle stream) noexcept;
+
   // Host bytes of a field of a batch: the device's own copy for all but the first one.
   const std::byte* HostField(const Delivered& batch, size_t field) const noexcept;
-  // Where a field lies in the memory that the consumer reads.
+  // Where a field lies in the memory that the consumer reads: the device's, where there is one.
   const std::byte* Field(const Delivered& batch, size_t field) const noexcept;
 
  private:
   const NowFn now_;
   std::unique_ptr<Device> device_;
   Ring ring_;
-  std::unique_ptr<Prefetcher> prefetcher_;  // after what it works with: destroyed first
+  // At most one of the two. After what they work with: destroyed first.
+  std::unique_ptr<Prefetcher> prefetcher_;
+  std::unique_ptr<PinnedLender> lender_;
 };
 
 }  // namespace stoker

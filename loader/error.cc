@@ -32,6 +32,8 @@ class LoadCategory final : public std::error_category {
         return "the loader has already failed";
       case LoadError::kCancelled:
         return "loading was cancelled";
+      case LoadError::kNoDevice:
+        return "the device is not to be had";
     }
     return "unknown load error";
   }

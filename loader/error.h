@@ -20,6 +20,7 @@ enum class LoadError {
   kForked,           // used in a process forked after the loader had started
   kStopped,          // the pipeline has already failed
   kCancelled,        // Cancel was called
+  kNoDevice,         // the device that the options name cannot be had
 };
 
 const std::error_category& load_category() noexcept;

@@ -48,6 +48,10 @@ std::string FormatReport(const StallReport& report) {
                       report.samples, report.seconds, report.batches);
   text += fmt::format("  stall        {:.1f} % of the time was spent waiting for a batch, {} times none was ready\n",
                       100 * report.stall_share, report.empties);
+  if (report.device_stall_share > 0) {
+    text += fmt::format("               {:.2f} % of it on the device, whose stream waited for copies\n",
+                        100 * report.device_stall_share);
+  }
   text += fmt::format("  path        {}\n", Shares(report));
   text += fmt::format("  ceilings    {}{}{}{}  images/s if only that stage worked\n",
                       CeilingOf("io", report.io_ceiling), CeilingOf("decode", report.decode_ceiling),

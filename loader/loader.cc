@@ -13,34 +13,14 @@
 #include "loader/sample_task.h"
 #include "loader/sampler.h"
 #include "loader/seams.h"
+#include "loader/transfer_plan.h"
 #include "loader/workers.h"
-#include "transfer/sim_device.h"
 
 namespace stoker {
 namespace {
 
 // How long Next sleeps at most before it looks whether the pipeline has failed.
 constexpr std::chrono::milliseconds kPatience{100};
-// The share of the free memory that buffers may take where no limit is given, as a divisor.
-constexpr int64_t kDefaultMemoryShare = 4;
-
-LoaderOptions Resolved(LoaderOptions options) {
-  Validate(options);
-  if (options.num_workers < 0) options.num_workers = DefaultWorkers();
-  if (options.memory_limit_bytes == 0) options.memory_limit_bytes = AvailableMemoryBytes() / kDefaultMemoryShare;
-  return options;
-}
-
-SlotLayout LayoutFor(const LoaderOptions& options, const SampleSpec& spec) {
-  std::vector<SlotField> fields(4);
-  fields[kPixels] = {"pixels", spec.bytes(), 0};
-  fields[kLabel] = {"label", sizeof(int64_t), 0};
-  fields[kId] = {"id", sizeof(int64_t), 0};
-  fields[kValid] = {"valid", sizeof(uint8_t), 0};
-  return SlotLayout(static_cast<uint32_t>(options.batch_size), std::move(fields));
-}
-
-std::unique_ptr<Device> MakeDevice(DeviceKind kind) { return kind == DeviceKind::kSim ? MakeSimDevice() : nullptr; }
 
 }  // namespace
 
@@ -54,7 +34,10 @@ class Loader::Impl {
                   const WhileWaiting& while_waiting);
   std::optional<Batch> Next(StreamHandle stream, const WhileWaiting& while_waiting);
   StallReport Report();
-  void RestartReport() { log_->Restart(now_()); }
+  void RestartReport() {
+    LogCopies();
+    log_->Restart(now_());
+  }
   bool OverBudget() const {
     const size_t extra_bytes = delivery_->ring().extra_slots_peak() * plan_.slot_bytes;
     return extra_bytes > 0 && plan_.host_bytes() + extra_bytes > static_cast<size_t>(options_.memory_limit_bytes);
@@ -76,6 +59,7 @@ class Loader::Impl {
   void CheckSlots();
   Delivered Take(StreamHandle stream, const WhileWaiting& while_waiting);
   void DropUnderWay(const WhileWaiting& while_waiting);
+  void LogCopies();
   void LogHandOver(const Delivered& slot);
 
   const NowFn now_;
@@ -99,28 +83,29 @@ class Loader::Impl {
 };
 
 Loader::Impl::Impl(LoaderOptions options, std::shared_ptr<const Source> source, LoaderSeams seams)
-    : options_(Resolved(std::move(options))),
+    : options_(Resolve(std::move(options))),
       recipe_(options_.recipe, options_.fixed_size),
       own_order_(MakeSampler(options_, source->size())),
       now_(seams.now),
       source_(std::move(source)),
       errors_(options_, source_) {
-  std::unique_ptr<Device> device = seams.device ? std::move(seams.device) : MakeDevice(options_.device);
-  SlotLayout layout = LayoutFor(options_, recipe_.spec());
-  plan_ = PlanBuffers(options_, *source_, layout.bytes(), device != nullptr);
+  TransferPlan transfer = PlanTransfer(options_, recipe_.spec(), std::move(seams.device));
+  plan_ = PlanBuffers(options_, *source_, transfer);
   const uint32_t ahead = (options_.grow_slots ? Ring::kMaxIdle : 1) * plan_.slots + plan_.device_slots + 1;
   log_ = std::make_unique<StallLog>(static_cast<uint32_t>(options_.batch_size), ahead);
   plan_.stall_log_bytes = log_->bytes();
   CheckMemory(plan_, options_);
-  if (device != nullptr) pid_ = getpid();  // what it has made so far is nothing for a child either
-  const Cause slot_freed_by = device != nullptr ? Cause::kCopy : Cause::kConsumer;
+  if (transfer.device != nullptr) pid_ = getpid();  // what it has made so far is nothing for a child either
+  const Cause slot_freed_by = transfer.upload ? Cause::kCopy : Cause::kConsumer;
+  const SampleSpec written = transfer.written;
+  const bool device_finishes = transfer.finish.has_value();
   const auto wake = [wake_up = wake_up_] { wake_up->Signal(); };
-  delivery_ =
-      std::make_shared<Delivery>(std::move(layout), plan_.slots, std::move(device), plan_.device_slots, now_, wake);
+  delivery_ = std::make_shared<Delivery>(std::move(transfer), plan_.slots, plan_.device_slots, now_, wake);
   const size_t spare = static_cast<size_t>(options_.memory_limit_bytes) - plan_.host_bytes();
   buffers_ = std::make_unique<ReadBuffers>(plan_.read_buffers, plan_.read_buffer_bytes, spare, now_, wake);
   const auto workers = static_cast<uint32_t>(options_.num_workers);
-  task_ = std::make_unique<SampleTask>(options_, recipe_, *source_, *buffers_, *log_, errors_.samples(), now_, workers,
+  task_ = std::make_unique<SampleTask>(options_, recipe_, written, device_finishes, *source_, *buffers_, *log_,
+                                       errors_.samples(), now_, workers,
                                        [this](SampleJob job) { feeder_->Retry(std::move(job)); });
   // Files in the page cache wait for a worker without a buffer, as many as there are buffers; the others hold one.
   workers_ = std::make_unique<Workers>(
@@ -212,6 +197,16 @@ Delivered Loader::Impl::Take(StreamHandle stream, const WhileWaiting& while_wait
   }
 }
 
+// What has happened on the device since the last call.
+void Loader::Impl::LogCopies() {
+  Prefetcher* const prefetcher = delivery_->prefetcher();
+  if (prefetcher == nullptr) return;
+  for (Prefetcher::CopyTimes copied; prefetcher->TakeCopied(copied);) {
+    log_->Copied(copied.batch, copied.start_ns, copied.end_ns);
+  }
+  log_->DeviceStalled(prefetcher->TakeDeviceStallNs());
+}
+
 void Loader::Impl::LogHandOver(const Delivered& slot) {
   BatchRecord record;
   record.batch = slot.batch;
@@ -235,6 +230,7 @@ void Loader::Impl::CheckSlots() {
 
 std::optional<Batch> Loader::Impl::Next(StreamHandle stream, const WhileWaiting& while_waiting) {
   CheckUsable();
+  LogCopies();
   log_->Request(now_());
   if (!running_) {
     DropUnderWay(while_waiting);
@@ -257,6 +253,7 @@ std::optional<Batch> Loader::Impl::Next(StreamHandle stream, const WhileWaiting&
 }
 
 StallReport Loader::Impl::Report() {
+  LogCopies();
   StallReport report;
   const bool cached_first = options_.reader == ReaderKind::kAuto;
   const StallTotals& totals = log_->Totals(now_());
@@ -266,8 +263,8 @@ StallReport Loader::Impl::Report() {
          .workers = static_cast<double>(std::max(options_.num_workers, 1))},
         report);
   report.reader = feeder_->reader_choice();
-  report.device = delivery_->device() != nullptr ? delivery_->device()->name() : "cpu";
-  report.pinned = delivery_->prefetcher() == nullptr || delivery_->prefetcher()->pinned();
+  report.device = delivery_->device() != nullptr ? delivery_->device()->info().name : "cpu";
+  report.pinned = delivery_->pinned();
   report.workers = options_.num_workers;
   report.empties = delivery_->ring().empties();
   report.cached_known = cached_first;

@@ -2,11 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
+#include "transfer/open_device.h"
+
 namespace stoker {
 namespace {
+
+// The share of the free memory that buffers may take where no limit is given, as a divisor.
+constexpr int64_t kDefaultMemoryShare = 4;
+constexpr int64_t kMaxLockedBytes = int64_t{4} << 30;
 
 template <typename T>
 void CheckRange(const char* option, T value, T low, T high, const char* unit) {
@@ -14,9 +21,17 @@ void CheckRange(const char* option, T value, T low, T high, const char* unit) {
   throw std::invalid_argument(fmt::format("{} = {} (allowed: {} to {} {})", option, value, low, high, unit));
 }
 
+void CheckDevice(const char* option, const std::string& name) {
+  if (IsDeviceName(name)) return;
+  throw std::invalid_argument(
+      fmt::format("{} = \"{}\" (allowed: auto, cpu, sim, cuda, cuda:N, a GPU's UUID)", option, name));
+}
+
 }  // namespace
 
 void Validate(const LoaderOptions& options) {
+  CheckDevice("device", options.device);
+  if (!options.pin_memory_for.empty()) CheckDevice("pin_memory_for", options.pin_memory_for);
   CheckRange("batch_size", options.batch_size, 1, 65536, "samples");
   CheckRange("num_workers", options.num_workers, -1, 512, "threads, -1 chooses by the CPUs that may be used");
   CheckRange("prefetch_factor", options.prefetch_factor, 1, 64, "batches");
@@ -31,6 +46,19 @@ void Validate(const LoaderOptions& options) {
     throw std::invalid_argument(
         fmt::format("read_deadline = {} (allowed: 0.001 to 86400 seconds)", options.read_deadline_seconds));
   }
+}
+
+LoaderOptions Resolve(LoaderOptions options) {
+  Validate(options);
+  if (options.num_workers < 0) options.num_workers = DefaultWorkers();
+  if (options.memory_limit_bytes == 0) {
+    options.memory_limit_bytes = AvailableMemoryBytes() / kDefaultMemoryShare;
+    const bool locks = options.device != "cpu" && options.device != "auto";
+    if (locks || !options.pin_memory_for.empty()) {
+      options.memory_limit_bytes = std::min(options.memory_limit_bytes, kMaxLockedBytes);
+    }
+  }
+  return options;
 }
 
 std::string_view OnErrorName(OnError policy) noexcept {
@@ -53,18 +81,6 @@ std::string_view ReaderName(ReaderKind kind) noexcept {
       return "io_uring";
     case ReaderKind::kPread:
       return "pread";
-  }
-  return "?";
-}
-
-std::string_view DeviceName(DeviceKind kind) noexcept {
-  switch (kind) {
-    case DeviceKind::kAuto:
-      return "auto";
-    case DeviceKind::kCpu:
-      return "cpu";
-    case DeviceKind::kSim:
-      return "sim";
   }
   return "?";
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "augment/recipe.h"
@@ -24,10 +25,10 @@ enum class ReaderKind : uint8_t {
   kUring,  // io_uring only
   kPread,  // a pool of threads that open, pread and close
 };
-enum class DeviceKind : uint8_t {
-  kAuto,  // a GPU where there is one, else kCpu
-  kCpu,   // batches stay in host memory, nothing is copied
-  kSim,   // a device on the host with a modelled copy engine
+enum class NormalizeOn : uint8_t {
+  kAuto,    // the device where it can, which costs less on both sides of the bus, else the host
+  kHost,    // the workers write what the batch holds
+  kDevice,  // bytes cross the bus, and a kernel writes the floats
 };
 
 // A plain struct, filled with designated initialisers. The names are PyTorch's where PyTorch has the idea.
@@ -57,16 +58,28 @@ struct LoaderOptions {
       2;  // batches ready or being filled ahead of the consumer, 1 to 64, for all workers together
   ReaderKind reader = ReaderKind::kAuto;
   int32_t queue_depth = 32;  // reads in flight, 1 to 1024: deep, because cold storage answers late and out of order
-  DeviceKind device = DeviceKind::kAuto;
+  // Where batches are delivered. "cpu": host memory, nothing is copied; "cuda", "cuda:N" or a GPU's UUID; "auto": a GPU
+  // where there is one, else the cpu; "sim": a device on the host with a modelled copy engine.
+  std::string device = "auto";
+  NormalizeOn normalize_on = NormalizeOn::kAuto;
+  // A device's name: batches stay in host memory, page-locked for copies to that device which the caller makes itself,
+  // and a batch that comes back is used again when the work that the stream given to Next() had then is done.
+  // Empty: not so. Overrides `device`.
+  std::string pin_memory_for = {};
   // Where the caller keeps more batches than there are slots: true adds slots beyond the budget (counted in the
   // report), in host memory only; false makes Next() throw kAllSlotsHeld.
   bool grow_slots = false;
-  int64_t memory_limit_bytes = 0;     // for all buffers; 0: a quarter of what the machine or container has free
+  // For all buffers; 0: a quarter of what the machine or container has free, and of page-locked memory, which nobody
+  // else can have, no more than 4 GiB.
+  int64_t memory_limit_bytes = 0;
   double read_deadline_seconds = 30;  // a read that takes longer is that sample's error (hung NFS, dying disk)
 };
 
 // Throws std::invalid_argument naming the option, its value and what is allowed.
 void Validate(const LoaderOptions& options);
+
+// Validates, and decides what the options leave open: num_workers and memory_limit_bytes.
+LoaderOptions Resolve(LoaderOptions options);
 
 // CPUs that this process may use: the affinity mask, cut by the container's quota; at least 1.
 int32_t UsableCpus();
@@ -77,6 +90,5 @@ int64_t AvailableMemoryBytes();
 
 std::string_view OnErrorName(OnError) noexcept;
 std::string_view ReaderName(ReaderKind) noexcept;
-std::string_view DeviceName(DeviceKind) noexcept;
 
 }  // namespace stoker

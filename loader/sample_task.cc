@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "loader/error.h"
 #include "loader/reader.h"
+#include "loader/transfer_plan.h"
+#include "transfer/finish_launch.h"
 
 namespace stoker {
 namespace {
@@ -13,13 +16,21 @@ namespace {
 // Larger pictures than this (21 million pixels in colour) get scratch memory as their crops need it.
 constexpr size_t kMaxReservedBytes = size_t{64} << 20;
 
+// What the kernel is to do, so that the augmenter does not.
+uint8_t TakeFlips(Plan& plan) {
+  const int horizontal = std::exchange(plan.flip_horizontal, false) ? kFlipHorizontal : 0;
+  const int vertical = std::exchange(plan.flip_vertical, false) ? kFlipVertical : 0;
+  return static_cast<uint8_t>(horizontal | vertical);
+}
+
 }  // namespace
 
-SampleTask::SampleTask(const LoaderOptions& options, const CompiledRecipe& recipe, const Source& source,
-                       ReadBuffers& buffers, StallLog& log, BadSamples& bad, NowFn now, uint32_t workers,
-                       std::function<void(SampleJob)> retry)
+SampleTask::SampleTask(const LoaderOptions& options, const CompiledRecipe& recipe, const SampleSpec& written,
+                       bool device_finishes, const Source& source, ReadBuffers& buffers, StallLog& log, BadSamples& bad,
+                       NowFn now, uint32_t workers, std::function<void(SampleJob)> retry)
     : options_(options),
       recipe_(recipe),
+      device_finishes_(device_finishes),
       source_(source),
       buffers_(buffers),
       log_(log),
@@ -27,7 +38,7 @@ SampleTask::SampleTask(const LoaderOptions& options, const CompiledRecipe& recip
       now_(now),
       retry_(std::move(retry)) {
   for (uint32_t i = 0; i < std::max(workers, 1u); ++i) {
-    workers_.push_back(std::make_unique<Worker>(options.limits, recipe.spec()));
+    workers_.push_back(std::make_unique<Worker>(options.limits, written));
   }
 }
 
@@ -77,6 +88,7 @@ void SampleTask::Process(Worker& worker, SampleJob& job, SampleRecord* record) n
   if (job.error) return;
   // The encoded bytes are not needed any more: the next read may have their buffer while this sample is augmented.
   job.encoded.ReleaseBy(job.sequence);
+  if (device_finishes_) job.out.Set(kFlips, TakeFlips(job.plan));
   if (!worker.augmenter.Run(worker.image.view(), {box.x0, box.y0, box.x1, box.y1}, job.plan, job.out.bytes(kPixels))) {
     job.error = LoadError::kNoMemory;
   }
@@ -144,6 +156,7 @@ void SampleTask::Fail(SampleJob job) noexcept {
   job.out.Set(kLabel, source_.Label(job.id));
   job.out.Set(kId, static_cast<int64_t>(job.id));
   job.out.Set(kValid, uint8_t{0});
+  if (device_finishes_) job.out.Set(kFlips, kBlank);
 }
 
 size_t SampleTask::scratch_bytes() const noexcept {

@@ -18,17 +18,16 @@
 
 namespace stoker {
 
-// The fields of a batch's slot, in order.
-enum SlotFieldIndex : size_t { kPixels, kLabel, kId, kValid };
-
 // Runs sample jobs; one set of scratch memory for each worker.
 // Threads: Run is called by *workers*, never twice at once with the same worker number; FailRead by the *feeder*.
 class SampleTask {
  public:
   // `retry` gets jobs that go back to the feeder with their place in the slot: bad samples that are to be replaced, and
-  // files that have left the page cache.
-  SampleTask(const LoaderOptions& options, const CompiledRecipe& recipe, const Source& source, ReadBuffers& buffers,
-             StallLog& log, BadSamples& bad, NowFn now, uint32_t workers, std::function<void(SampleJob)> retry);
+  // files that have left the page cache. `written` is what goes into the slot, the recipe's sample or, where
+  // `device_finishes`, what a kernel makes it of: then flips are left to the kernel.
+  SampleTask(const LoaderOptions& options, const CompiledRecipe& recipe, const SampleSpec& written,
+             bool device_finishes, const Source& source, ReadBuffers& buffers, StallLog& log, BadSamples& bad,
+             NowFn now, uint32_t workers, std::function<void(SampleJob)> retry);
 
   void Run(uint32_t worker, SampleJob job) noexcept;
   // Ends a job whose read (or lease) failed, as the policy says.
@@ -60,6 +59,7 @@ class SampleTask {
 
   const LoaderOptions& options_;
   const CompiledRecipe& recipe_;
+  const bool device_finishes_;
   const Source& source_;
   ReadBuffers& buffers_;
   StallLog& log_;

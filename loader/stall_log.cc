@@ -63,6 +63,14 @@ void StallLog::HandOver(BatchRecord record) noexcept {
   if (++since_fold_ >= fold_every_) Fold(record.returned_ns);
 }
 
+void StallLog::Copied(int64_t batch, int64_t start_ns, int64_t end_ns) noexcept {
+  BatchRecord& record = batches_[PlaceOf(batch)];
+  if (!kCountersOn || record.batch != batch || record.stamps.copy_end_ns != 0) return;
+  record.stamps.copy_start_ns = start_ns;
+  record.stamps.copy_end_ns = end_ns;
+  totals_.copy_ns += end_ns - start_ns;
+}
+
 bool StallLog::Find(const Node& node, int64_t& start_ns, Predecessor& before) const noexcept {
   before = {};
   if (node.cause == Cause::kRead || node.cause == Cause::kDecode) {
@@ -140,6 +148,10 @@ StallTotals StallLog::Totals(int64_t now_ns) const noexcept {
   if (kCountersOn && begin_ns_ != 0 && now_ns > folded_ns_) {
     Walk(now_ns, now_ns, totals.blame_ns);
     totals.wall_ns = now_ns - begin_ns_;
+    int64_t& consumer_ns = totals.blame_ns[static_cast<size_t>(Stage::kConsumer)];
+    totals.device_stall_ns = std::min(totals.device_stall_ns, consumer_ns);
+    consumer_ns -= totals.device_stall_ns;
+    totals.blame_ns[static_cast<size_t>(Stage::kCopy)] += totals.device_stall_ns;
   }
   return totals;
 }

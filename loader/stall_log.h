@@ -65,6 +65,11 @@ class StallLog {
   // It returned `record` (whose requested_ns is filled in here).
   void HandOver(BatchRecord record) noexcept;
 
+  // The copy of a batch that was handed over before ended.
+  void Copied(int64_t batch, int64_t start_ns, int64_t end_ns) noexcept;
+  // The caller's stream stood still for batches, on the device: a part of its step that is ours.
+  void DeviceStalled(int64_t ns) noexcept { totals_.device_stall_ns += ns; }
+
   // Begins the sums anew at `now_ns`.
   void Restart(int64_t now_ns) noexcept;
   // Walks the path up to now and returns the sums.

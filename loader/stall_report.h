@@ -24,7 +24,8 @@ struct StallReport {
   int64_t batches = 0;
   uint64_t bytes_read = 0;  // encoded
   double images_per_second = 0;
-  double stall_share = 0;                   // of the wall time that the caller spent waiting in Next()
+  double stall_share = 0;                   // of the wall time that the caller waited, in Next() or on the device
+  double device_stall_share = 0;            // the latter
   uint64_t empties = 0;                     // times that whoever takes batches came and none was full
   std::array<double, kStages> shares = {};  // of the wall time, along the critical path; sums to 1 (indexed by Stage)
   std::string verdict;  // one clause: how much the loader holds the caller back, and which stage does it

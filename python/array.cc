@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "python/bindings.h"
@@ -19,7 +20,8 @@ struct Export {
   std::shared_ptr<const void> owner;
 };
 
-constexpr std::pair<int, int> kHost = {kDLCPU, 0};
+constexpr int64_t kDlpackNoSync = -1;
+constexpr int64_t kDlpackLegacy = 1;              // CUDA's own number for that stream, as 2 is for the thread's
 constexpr const char* kCapsuleName = "dltensor";  // renamed by whoever takes it (DLPack's Python specification)
 
 void DropUntaken(PyObject* capsule) {
@@ -29,6 +31,10 @@ void DropUntaken(PyObject* capsule) {
 }
 
 bool Is(const DLDataType& type, uint8_t code, uint8_t bits) { return type.code == code && type.bits == bits; }
+
+std::pair<int, int> Place(const Array& array) {
+  return {static_cast<int>(array.device().device_type), array.device().device_id};
+}
 
 // The format characters of Python's struct module; null where it has none.
 const char* BufferFormat(const DLDataType& type) {
@@ -69,13 +75,18 @@ size_t Array::bytes() const noexcept {
   return bytes;
 }
 
-py::capsule Array::ToDlpack() const {
+py::capsule Array::ToDlpack(std::optional<int64_t> stream) const {
+  if (wait_on_ && stream.value_or(kDlpackLegacy) != kDlpackNoSync) {
+    const int64_t handle = stream.value_or(kDlpackLegacy);
+    if (handle <= 0) throw py::buffer_error("stream " + std::to_string(handle) + ": DLPack has none of that number");
+    wait_on_(static_cast<StreamHandle>(handle));
+  }
   auto taken = std::make_unique<Export>();
   taken->shape = shape_;
   taken->owner = owner_;
   DLTensor& tensor = taken->managed.dl_tensor;
   tensor.data = const_cast<void*>(data_);
-  tensor.device = {kDLCPU, 0};
+  tensor.device = device_;
   tensor.ndim = static_cast<int>(taken->shape.size());
   tensor.dtype = dtype_;
   tensor.shape = taken->shape.data();
@@ -88,6 +99,10 @@ py::capsule Array::ToDlpack() const {
 }
 
 py::buffer_info Array::ToBuffer() const {
+  if (device_.device_type != kDLCPU) {
+    throw py::buffer_error("the batch is in the memory of cuda:" + std::to_string(device_.device_id) +
+                           ": take it by DLPack, or load to the cpu");
+  }
   const char* format = BufferFormat(dtype_);
   if (format == nullptr) {
     throw py::buffer_error("bfloat16 has no place in Python's buffer protocol, so in NumPy: take float16 or DLPack");
@@ -99,22 +114,23 @@ py::buffer_info Array::ToBuffer() const {
 }
 
 void BindArray(py::module_& module) {
-  using Device = std::optional<std::pair<int, int>>;  // type and number
+  using TypeAndNumber = std::optional<std::pair<int, int>>;
   py::class_<Array>(module, "Array", py::buffer_protocol())
       .def_buffer([](const Array& array) { return array.ToBuffer(); })
       .def(
           "__dlpack__",
-          // Host memory that is ready: streams mean nothing, and a copy is never made here.
-          [](const Array& array, const py::object&, const py::object&, const Device& device, const py::object& copy) {
+          // A copy is never made here.
+          [](const Array& array, const std::optional<int64_t>& stream, const py::object&, const TypeAndNumber& device,
+             const py::object& copy) {
             if (!copy.is_none() && copy.cast<bool>())
               throw py::buffer_error("stoker.Array does not copy: ask for none");
-            if (device && *device != kHost)
-              throw py::buffer_error("stoker.Array is in host memory: copy it from there");
-            return array.ToDlpack();
+            if (device && *device != Place(array))
+              throw py::buffer_error("stoker.Array is on another device: copy it from there");
+            return array.ToDlpack(stream);
           },
           py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
           py::arg("dl_device") = py::none(), py::arg("copy") = py::none())
-      .def("__dlpack_device__", [](const Array&) { return kHost; })
+      .def("__dlpack_device__", Place)
       // NumPy asks for it where the buffer protocol fails, and without it would wrap the Array as an object.
       .def("__array__", [](const Array& array, const py::args&, const py::kwargs&) { array.ToBuffer(); })
       .def_property_readonly("shape", [](const Array& array) { return py::tuple(py::cast(array.shape())); })

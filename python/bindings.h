@@ -6,6 +6,7 @@
 namespace stoker {
 
 void BindArray(pybind11::module_& module);
+void BindBatch(pybind11::module_& module);
 void BindRecipe(pybind11::module_& module);
 void BindReport(pybind11::module_& module);
 void BindSource(pybind11::module_& module);

@@ -9,7 +9,7 @@
 
 #include "loader/file_source.h"
 #include "loader/loader.h"
-#include "python/array.h"
+#include "python/batch_arrays.h"
 #include "python/bindings.h"
 #include "python/interrupt.h"
 #include "python/python_error.h"
@@ -23,39 +23,7 @@ namespace {
 constexpr const char* kOnError[] = {"raise", "skip", "mask"};
 constexpr const char* kDecode[] = {"exact", "fast"};
 constexpr const char* kReaders[] = {"auto", "io_uring", "pread"};
-constexpr const char* kDevices[] = {"auto", "cpu", "sim"};
-
-// A batch as Python holds it. The images lie in the slot, which comes back when the last tensor over them is gone; the
-// numbers are copies, so that a list of labels keeps no pictures alive.
-struct BatchArrays {
-  Array images;
-  Array labels;
-  Array ids;
-  Array valid;
-  uint64_t position = 0;
-};
-
-// A field by itself: one that refers to its batch would keep the images with it.
-template <Array BatchArrays::*kField>
-Array FieldOf(const BatchArrays& batch) {
-  return batch.*kField;
-}
-
-BatchArrays ArraysOf(Batch batch) {
-  const std::array<int64_t, 4> shape = batch.shape();
-  Array labels = Array::CopyOf(batch.labels(), kInt64);
-  Array ids = Array::CopyOf(batch.ids(), kInt64);
-  Array valid = Array::CopyOf(batch.valid(), kBool8);
-  const DLDataType dtype = DtypeOf(batch.spec().element);
-  const std::byte* pixels = batch.pixels();
-  const uint64_t position = batch.position();
-  // A child of fork() must not touch the ring, whose lock another thread may have held: it leaves the batch alone.
-  const std::shared_ptr<const void> owner(new Batch(std::move(batch)), [pid = getpid()](const Batch* held) {
-    if (getpid() == pid) delete held;
-  });
-  return {Array(owner, pixels, {shape.begin(), shape.end()}, dtype), std::move(labels), std::move(ids),
-          std::move(valid), position};
-}
+constexpr const char* kNormalizeOn[] = {"auto", "host", "device"};
 
 // A loader that Python's threads may share: calls take turns. Waits without the GIL; signals are seen ten times a
 // second. Everything that Start begins is a *run* with a number, so that a thread that still waits in the run before
@@ -65,6 +33,7 @@ class SharedLoader {
   SharedLoader(LoaderOptions options, std::shared_ptr<const FileSource> source)
       : source_(std::move(source)), loader_(std::make_shared<Loader>(std::move(options), source_)) {
     batches_per_epoch_ = loader_->batches_per_epoch();
+    device_ = loader_->Report().device;
   }
   ~SharedLoader() { Close(); }
 
@@ -85,7 +54,7 @@ class SharedLoader {
     return Start(Turn(*this), epoch, std::move(order));
   }
 
-  std::optional<BatchArrays> Next(uint64_t run, double timeout_seconds) {
+  std::optional<BatchArrays> Next(uint64_t run, double timeout_seconds, StreamHandle stream) {
     const Turn turn(*this);
     if (run != run_ || over_) return std::nullopt;
     const auto start = std::chrono::steady_clock::now();
@@ -97,7 +66,7 @@ class SharedLoader {
       }
     };
     try {
-      std::optional<Batch> batch = turn.loader().Next(kHostStream, while_waiting);
+      std::optional<Batch> batch = turn.loader().Next(stream, while_waiting);
       over_ = !batch;
       if (over_) return std::nullopt;
       return ArraysOf(std::move(*batch));
@@ -114,6 +83,7 @@ class SharedLoader {
   void RestartReport() { Turn(*this).loader().RestartReport(); }
   bool over_budget() { return Turn(*this).loader().OverBudget(); }
   int64_t batches_per_epoch() const noexcept { return batches_per_epoch_; }
+  const std::string& device() const noexcept { return device_; }
 
   // Ends the Next that is under way and gives threads and memory back; batches stay valid.
   void Close() {
@@ -181,6 +151,7 @@ class SharedLoader {
 
   const std::shared_ptr<const FileSource> source_;
   int64_t batches_per_epoch_ = 0;
+  std::string device_;
 
   std::shared_ptr<Loader> loader_;  // guarded by the GIL; null once closed
   pid_t used_in_ = 0;               // guarded by the GIL; 0 before the first call
@@ -217,7 +188,9 @@ LoaderOptions OptionsFrom(const py::dict& given) {
   set("prefetch_factor", options.prefetch_factor);
   choose("reader", options.reader, kReaders);
   set("queue_depth", options.queue_depth);
-  choose("device", options.device, kDevices);
+  set("device", options.device);
+  choose("normalize_on", options.normalize_on, kNormalizeOn);
+  set("pin_memory_for", options.pin_memory_for);
   set("grow_slots", options.grow_slots);
   set("memory_limit", options.memory_limit_bytes);
   set("read_deadline", options.read_deadline_seconds);
@@ -236,22 +209,16 @@ std::unique_ptr<SharedLoader> MakeLoader(const std::shared_ptr<FileSource>& sour
 }  // namespace
 
 void BindLoader(py::module_& module) {
-  py::class_<BatchArrays>(module, "Batch")
-      .def_property_readonly("images", FieldOf<&BatchArrays::images>)
-      .def_property_readonly("labels", FieldOf<&BatchArrays::labels>)
-      .def_property_readonly("ids", FieldOf<&BatchArrays::ids>)
-      .def_property_readonly("valid", FieldOf<&BatchArrays::valid>)
-      .def_readonly("position", &BatchArrays::position);
-
   py::class_<SharedLoader>(module, "Loader")
       .def(py::init(&MakeLoader), py::arg("source"), py::arg("transform"), py::arg("options"))
       .def("start_epoch", &SharedLoader::StartEpoch, py::arg("epoch"), py::arg("done"))
       .def("start_list", &SharedLoader::StartList, py::arg("epoch"), py::arg("ids"), py::arg("done"), py::arg("rank"),
            py::arg("world_size"))
-      .def("next", &SharedLoader::Next, py::arg("run"), py::arg("timeout") = 0.0)
+      .def("next", &SharedLoader::Next, py::arg("run"), py::arg("timeout") = 0.0, py::arg("stream") = kHostStream)
       .def("stalls", &SharedLoader::Report)
       .def("reset_stalls", &SharedLoader::RestartReport)
       .def("close", &SharedLoader::Close)
+      .def_property_readonly("device", &SharedLoader::device)
       .def_property_readonly("run", &SharedLoader::run)
       .def_property_readonly("over_budget", &SharedLoader::over_budget)
       .def_property_readonly("batches_per_epoch", &SharedLoader::batches_per_epoch);

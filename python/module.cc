@@ -10,6 +10,7 @@ PYBIND11_MODULE(_core, module) {
   module.attr("__version__") = STOKER_VERSION;
   stoker::RegisterErrors();
   stoker::BindArray(module);
+  stoker::BindBatch(module);
   stoker::BindRecipe(module);
   stoker::BindReport(module);
   stoker::BindSource(module);

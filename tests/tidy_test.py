@@ -49,11 +49,14 @@ MAX_FUNCTION_LINES = 70
 WHOLE_TESTS = [
     "tests/augment/allocation_test.cc",
     "tests/augment/resample_test.cc",
+    "tests/fake_cuda/fake_driver_test.cc",
     "tests/loader/allocation_test.cc",
     "tests/loader/fault_test.cc",
     "tests/loader/life_test.cc",
     "tests/loader/pipeline_test.cc",
     "tests/loader/planned_source_test.cc",
+    "tests/transfer/mutants_test.cc",
+    "tests/transfer/cuda_fault_test.cc",
 ]
 
 

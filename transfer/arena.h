@@ -10,8 +10,10 @@ namespace stoker {
 class Arena {
  public:
   Arena() = default;
-  // Maps `bytes`; whoever writes to a page first faults it in, so what is never needed is never taken. Throws
-  // std::bad_alloc where the system has no memory for them.
+  static constexpr size_t kHugePageBytes = size_t{2} << 20;
+
+  // Maps `bytes`, from a huge page's boundary where they are at least one; whoever writes to a page first faults it in,
+  // so what is never needed is never taken. Throws std::bad_alloc where the system has no memory for them.
   explicit Arena(size_t bytes);
   ~Arena();
   Arena(Arena&& other) noexcept;
@@ -19,6 +21,10 @@ class Arena {
 
   std::byte* data() const noexcept { return data_; }
   size_t size() const noexcept { return size_; }
+
+  // Faults every page in, on NUMA node `node` (-1: where it comes) as long as that has room, by several threads: what a
+  // device is to page-lock, which takes many times as long where it must fault pages in by itself. Blocks.
+  void FaultIn(int node) noexcept;
 
   // Children of fork() do not get the pages: their copy-on-write would move them from under a kernel or device that
   // writes or reads them. A child that touches them all the same is killed.

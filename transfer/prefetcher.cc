@@ -9,8 +9,9 @@ namespace {
 
 // Two: the engine has the next copy queued while the end of the last one is noticed.
 constexpr size_t kCopiesInFlight = 2;
-// How long the thread sleeps before it looks whether it should stop.
+// How long the thread sleeps at most where no copy runs, and between two looks at one that does.
 constexpr std::chrono::milliseconds kPatience{50};
+constexpr std::chrono::microseconds kCopyPatience{50};
 
 void ThrowIf(std::error_code error, const std::string& what) {
   if (error) throw std::system_error(error, what);
@@ -18,43 +19,44 @@ void ThrowIf(std::error_code error, const std::string& what) {
 
 }  // namespace
 
-Prefetcher::Prefetcher(Device& device, Ring& ring, uint32_t device_slots, NowFn now)
-    : device_(device), ring_(ring), now_(now), in_flight_(kCopiesInFlight), uploading_(device_slots) {
+Prefetcher::Prefetcher(Device& device, Ring& ring, Options options, NowFn now)
+    : device_(device),
+      ring_(ring),
+      options_(std::move(options)),
+      now_(now),
+      slots_(device),
+      in_flight_(kCopiesInFlight),
+      returned_(options_.device_slots),
+      uploading_(options_.device_slots),
+      copied_(4 * size_t{options_.device_slots}) {
+  const DeviceScope scope(device_);
+  ThrowIf(scope.error(), "device " + device_.info().name);
   try {
-    Allocate(device_slots);
+    Allocate();
   } catch (...) {
     Free();
     throw;
   }
+  ring_.OnFull([this] { Changed(); });
 }
 
-void Prefetcher::Allocate(uint32_t device_slots) {
-  ThrowIf(device_.Attach(), "device " + device_.name());
+void Prefetcher::Allocate() {
   ThrowIf(device_.CreateStream(copy_stream_), "copy stream");
+  if (options_.finish) ThrowIf(device_.CreateStream(finish_stream_), "finishing stream");
+  for (EventHandle& event : drained_) ThrowIf(device_.CreateEvent(event), "event");
   ring_.arena().KeepFromChildren();
+  ring_.arena().FaultIn(device_.info().numa_node);
   pinned_ = !device_.RegisterHost(ring_.arena().data(), ring_.arena().size());
-  const SlotLayout& layout = ring_.layout();
-  const size_t small_bytes = layout.fields().size() > 1 ? layout.bytes() - layout.fields()[1].offset : 0;
+  slots_.Allocate(options_.device_slots, ring_.layout(), options_.finish);
   MutexLock lock(mutex_);
-  free_.reserve(device_slots);
-  for (uint32_t i = 0; i < device_slots; ++i) {
-    slots_.push_back(std::make_unique<DeviceSlot>());
-    DeviceSlot& slot = *slots_.back();
-    ThrowIf(device_.Allocate(layout.bytes(), slot.memory),
-            "device slot " + std::to_string(i + 1) + " of " + std::to_string(device_slots) + ", " +
-                std::to_string(layout.bytes()) + " bytes each (lower batch_size or prefetch_factor)");
-    ThrowIf(device_.CreateEvent(slot.copy_start), "event");
-    ThrowIf(device_.CreateEvent(slot.uploaded), "event");
-    ThrowIf(device_.CreateEvent(slot.released), "event");
-    slot.small_fields.resize(small_bytes);
-    free_.push_back(&slot);
-  }
+  for (const auto& slot : slots_.slots()) free_.push_back(slot.get());
 }
 
 void Prefetcher::Stop() {
   {
     MutexLock lock(mutex_);
     stop_ = true;
+    ++changes_;
     changed_.NotifyAll();
   }
   if (thread_.joinable()) thread_.join();
@@ -62,22 +64,38 @@ void Prefetcher::Stop() {
 
 Prefetcher::~Prefetcher() {
   Stop();
-  Free();
+  ring_.OnFull({});
+  const DeviceScope scope(device_);
+  RecordReturned();
+  if (WaitUntilIdle()) {
+    Free();
+  } else {
+    ring_.arena().Abandon();
+  }
 }
 
-// Nothing can be reported to anybody here, and a driver that is going away has freed everything itself.
-void Prefetcher::Free() noexcept {
-  (void)device_.Attach();
-  (void)device_.SynchronizeStream(copy_stream_);
-  for (auto& slot : slots_) {
-    (void)device_.SynchronizeEvent(slot->released);  // the consumer's work may still read the slot
-    (void)device_.DestroyEvent(slot->copy_start);
-    (void)device_.DestroyEvent(slot->uploaded);
-    (void)device_.DestroyEvent(slot->released);
-    (void)device_.Free(slot->memory);
+// Whether no work uses the memory any more. A device that has failed, or a driver that is going away, runs none.
+bool Prefetcher::WaitUntilIdle() noexcept {
+  (void)device_.RecordEvent(drained_[0], copy_stream_);
+  if (options_.finish) (void)device_.RecordEvent(drained_[1], finish_stream_);
+  const auto runs = [this](EventHandle event) { return device_.QueryEvent(event) == DeviceError::kNotReady; };
+  const auto deadline = std::chrono::steady_clock::now() + options_.copy_deadline;
+  while (std::ranges::any_of(drained_, runs) ||
+         std::ranges::any_of(slots_.slots(), [&](const auto& slot) { return runs(slot->released); })) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(kCopyPatience);
   }
+  return true;
+}
+
+void Prefetcher::Free() noexcept {
+  slots_.Free();
   if (pinned_) (void)device_.UnregisterHost(ring_.arena().data());
-  (void)device_.DestroyStream(copy_stream_);
+  for (const EventHandle event : drained_) {
+    if (event != 0) (void)device_.DestroyEvent(event);
+  }
+  if (finish_stream_ != 0) (void)device_.DestroyStream(finish_stream_);
+  if (copy_stream_ != 0) (void)device_.DestroyStream(copy_stream_);
 }
 
 void Prefetcher::Start() {
@@ -89,29 +107,58 @@ bool Prefetcher::stopped() const {
   return stop_ || error_;
 }
 
-void Prefetcher::Run() {
-  if (const std::error_code error = device_.Attach()) return Fail(error);
-  DeviceSlot* target = nullptr;
-  while (!stopped()) {
-    const bool idle = in_flight_.empty();
-    if (target == nullptr) target = TakeFree(idle);
-    BatchSlot* host = nullptr;
-    if (target != nullptr && in_flight_.size() < kCopiesInFlight) {
-      host = idle ? ring_.TakeFull(kPatience) : ring_.TryTakeFull();
-    }
-    if (host != nullptr) {
-      Issue(*host, *target);
-      target = nullptr;
-    } else if (!in_flight_.empty()) {
-      Finish(in_flight_.Pop());
-    }
-  }
-  (void)device_.SynchronizeStream(copy_stream_);  // the ring's memory must outlive every copy
+void Prefetcher::Changed() {
+  MutexLock lock(mutex_);
+  ++changes_;
+  changed_.NotifyAll();
 }
 
-DeviceSlot* Prefetcher::TakeFree(bool wait) {
+void Prefetcher::Run() {
+  const DeviceScope scope(device_);
+  if (scope.error()) return Fail(scope.error());
+  DeviceSlot* target = nullptr;
+  while (!stopped()) {
+    uint64_t seen = 0;
+    {
+      MutexLock lock(mutex_);
+      seen = changes_;
+    }
+    RecordReturned();
+    while (!in_flight_.empty() && FinishIfDone(in_flight_.front())) in_flight_.Pop();
+    if (target == nullptr) target = TakeFree();
+    const bool room = target != nullptr && in_flight_.size() < kCopiesInFlight;
+    if (BatchSlot* const host = room ? ring_.TryTakeFull() : nullptr) {
+      Issue(*host, *std::exchange(target, nullptr));
+      continue;
+    }
+    MutexLock lock(mutex_);
+    if (changes_ == seen && !stop_) {
+      changed_.WaitFor(mutex_, in_flight_.empty() ? std::chrono::nanoseconds(kPatience) : kCopyPatience);
+    }
+  }
+}
+
+// The release of a batch is recorded as soon as possible: until then everything that its consumer submits counts as
+// use.
+void Prefetcher::RecordReturned() {
+  for (;;) {
+    Returned returned;
+    {
+      MutexLock lock(mutex_);
+      if (returned_.empty()) return;
+      returned = returned_.Pop();
+    }
+    DeviceSlot& slot = *returned.slot;
+    if (returned.consumer != kHostStream) {
+      if (const std::error_code error = device_.RecordEvent(slot.released, returned.consumer)) Fail(error);
+    }
+    MutexLock lock(mutex_);
+    free_.push_back(&slot);
+  }
+}
+
+DeviceSlot* Prefetcher::TakeFree() {
   MutexLock lock(mutex_);
-  if (free_.empty() && wait && !stop_) changed_.WaitFor(mutex_, kPatience);
   // A slot that came back before its copy was seen to be complete still belongs to that copy.
   const auto slot = std::find_if(free_.rbegin(), free_.rend(), [](const DeviceSlot* s) { return s->copied; });
   if (slot == free_.rend()) return nullptr;
@@ -120,14 +167,29 @@ DeviceSlot* Prefetcher::TakeFree(bool wait) {
   return taken;
 }
 
-void Prefetcher::Issue(BatchSlot& host, DeviceSlot& target) {
-  const SlotLayout& layout = ring_.layout();
+std::error_code Prefetcher::Submit(const BatchSlot& host, const DeviceSlot& target) noexcept {
   std::error_code error = device_.StreamWaitEvent(copy_stream_, target.released);
   if (!error) error = device_.RecordEvent(target.copy_start, copy_stream_);
-  if (!error) error = device_.CopyToDeviceAsync(target.memory, host.data, layout.bytes(), copy_stream_);
+  if (!error) error = device_.CopyToDeviceAsync(target.upload, host.data, ring_.layout().bytes(), copy_stream_);
   if (!error) error = device_.RecordEvent(target.uploaded, copy_stream_);
+  if (error || !options_.finish) return error;
+  // The tensor is free too: its last reader was before `released`, which the copy waited for.
+  FinishLaunch launch = options_.finish->launch;
+  launch.pixels = reinterpret_cast<const uint8_t*>(target.upload);
+  launch.flips = launch.pixels + ring_.layout().fields()[options_.finish->flips_field].offset;
+  launch.out = target.tensor;
+  launch.count = host.count;
+  error = device_.StreamWaitEvent(finish_stream_, target.uploaded);
+  if (!error) error = device_.FinishAsync(launch, finish_stream_);
+  if (!error) error = device_.RecordEvent(target.ready, finish_stream_);
+  return error;
+}
+
+void Prefetcher::Issue(BatchSlot& host, DeviceSlot& target) {
+  const int64_t now = now_();
+  const std::error_code error = Submit(host, target);
   if (!target.small_fields.empty()) {
-    std::memcpy(target.small_fields.data(), host.data + layout.fields()[1].offset, target.small_fields.size());
+    std::memcpy(target.small_fields.data(), host.data + ring_.layout().fields()[1].offset, target.small_fields.size());
   }
   in_flight_.Push({&host, &target});
   if (error) return Fail(error);
@@ -137,25 +199,56 @@ void Prefetcher::Issue(BatchSlot& host, DeviceSlot& target) {
   target.stamps = host.stamps;
   target.stamps.device_slot_ns = target.freed_ns;
   target.stamps.device_slot_batch = target.freed_by_batch;
+  target.issued_ns = now;
   target.copied = false;
   uploading_.Push(&target);
   changed_.NotifyAll();
 }
 
-void Prefetcher::Finish(Upload upload) {
-  std::error_code error = device_.SynchronizeEvent(upload.target->uploaded);
+bool Prefetcher::FinishIfDone(const Upload& upload) {
+  DeviceSlot& target = *upload.target;
+  // The kernel too: a slot whose tensor is still being written is not done with.
+  std::error_code error = device_.QueryEvent(target.ready);
+  if (error == DeviceError::kNotReady) {
+    if (now_() - target.issued_ns < options_.copy_deadline.count()) return false;
+    error = std::make_error_code(std::errc::timed_out);
+  }
   int64_t copy_ns = 0;
-  if (!error) error = device_.ElapsedNs(upload.target->copy_start, upload.target->uploaded, copy_ns);
-  if (error) return Fail(error);
+  if (!error) error = device_.ElapsedNs(target.copy_start, target.uploaded, copy_ns);
+  if (error) {
+    Fail(error);
+    return false;
+  }
   const int64_t now = now_();
+  const int64_t waited_ns = WaitOfLastLend(target);
   {
     MutexLock lock(mutex_);
-    upload.target->stamps.copy_end_ns = now;
-    upload.target->stamps.copy_start_ns = std::max(now - copy_ns, upload.target->stamps.full_ns);
-    upload.target->copied = true;
+    target.stamps.copy_end_ns = now;
+    target.stamps.copy_start_ns = std::max(now - copy_ns, target.stamps.full_ns);
+    target.copied = true;
+    if (copied_.size() == copied_.capacity()) copied_.Pop();
+    copied_.Push({target.batch, target.stamps.copy_start_ns, now});
+    device_stall_ns_ += waited_ns;
     changed_.NotifyAll();
   }
   ring_.Return(*upload.host, now);
+  return true;
+}
+
+// How long the consumer's stream stood still when it last got this slot; 0 where that is not known. The upload that
+// has just completed waited for the release, which came after that wait.
+int64_t Prefetcher::WaitOfLastLend(DeviceSlot& slot) noexcept {
+  uint64_t lend = 0;
+  {
+    MutexLock lock(mutex_);
+    // A lend since then used the other pair of events.
+    lend = slot.lends - (slot.lent_batch == slot.batch ? 1 : 0);
+    if (lend == slot.measured_lends) return 0;
+    slot.measured_lends = lend;
+  }
+  const DeviceSlot::Wait& wait = slot.waits[lend % 2];
+  int64_t ns = 0;
+  return device_.ElapsedNs(wait.begin, wait.end, ns) ? 0 : ns;
 }
 
 void Prefetcher::Fail(std::error_code error) {
@@ -167,6 +260,7 @@ void Prefetcher::Fail(std::error_code error) {
 DeviceSlot* Prefetcher::Take(StreamHandle consumer, std::chrono::nanoseconds timeout, std::error_code& error) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   DeviceSlot* slot = nullptr;
+  uint64_t lend = 0;
   {
     MutexLock lock(mutex_);
     while (uploading_.empty() || (consumer == kHostStream && !uploading_.front()->copied)) {
@@ -177,28 +271,51 @@ DeviceSlot* Prefetcher::Take(StreamHandle consumer, std::chrono::nanoseconds tim
     }
     slot = uploading_.Pop();
     ++held_;
+    if (consumer == kHostStream) return slot;
+    lend = ++slot->lends;
+    slot->lent_batch = slot->batch;
   }
-  if (consumer != kHostStream) error = device_.StreamWaitEvent(consumer, slot->uploaded);
+  const DeviceScope scope(device_);
+  error = scope.error();
+  const DeviceSlot::Wait& wait = slot->waits[lend % 2];
+  if (!error) error = device_.RecordEvent(wait.begin, consumer);
+  if (!error) error = device_.StreamWaitEvent(consumer, slot->ready);
+  if (!error) error = device_.RecordEvent(wait.end, consumer);
   if (!error) return slot;
   Return(*slot, kHostStream);  // nobody has read it
   return nullptr;
 }
 
+std::error_code Prefetcher::WaitOn(const DeviceSlot& slot, StreamHandle stream) noexcept {
+  const DeviceScope scope(device_);
+  return scope.error() ? scope.error() : device_.StreamWaitEvent(stream, slot.ready);
+}
+
 void Prefetcher::Return(DeviceSlot& slot, StreamHandle consumer) {
-  if (consumer != kHostStream) {
-    if (const std::error_code error = device_.RecordEvent(slot.released, consumer)) Fail(error);
-  }
   MutexLock lock(mutex_);
   --held_;
   slot.freed_ns = now_();
   slot.freed_by_batch = slot.batch;
-  free_.push_back(&slot);
+  returned_.Push({&slot, consumer});
+  ++changes_;
   changed_.NotifyAll();
 }
 
 BatchStamps Prefetcher::StampsOf(const DeviceSlot& slot) const {
   MutexLock lock(mutex_);
   return slot.stamps;
+}
+
+bool Prefetcher::TakeCopied(CopyTimes& copied) {
+  MutexLock lock(mutex_);
+  if (copied_.empty()) return false;
+  copied = copied_.Pop();
+  return true;
+}
+
+int64_t Prefetcher::TakeDeviceStallNs() {
+  MutexLock lock(mutex_);
+  return std::exchange(device_stall_ns_, 0);
 }
 
 uint32_t Prefetcher::held_by_caller() const {

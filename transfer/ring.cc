@@ -11,13 +11,13 @@ namespace {
 
 constexpr size_t kCacheLineBytes = 64;
 constexpr size_t kPageBytes = 4096;
-constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 size_t RoundUp(size_t bytes, size_t step) { return (bytes + step - 1) / step * step; }
 
-// Large slots begin on huge pages (what a copy engine likes best); small ones would waste most of one.
-size_t SlotStride(size_t slot_bytes) {
-  return RoundUp(slot_bytes, slot_bytes >= 16 * kHugePageBytes ? kHugePageBytes : kPageBytes);
+// Slots that a device copies from begin on huge pages, as large ones do; small ones would waste most of one.
+size_t SlotStride(size_t slot_bytes, bool for_device) {
+  const bool huge = for_device || slot_bytes >= 16 * Arena::kHugePageBytes;
+  return RoundUp(slot_bytes, huge ? Arena::kHugePageBytes : kPageBytes);
 }
 
 }  // namespace
@@ -58,17 +58,18 @@ void SampleSlot::Release() noexcept {
   if (slot.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) slot.ring->MarkFull(slot, index_);
 }
 
-Ring::Ring(SlotLayout layout, uint32_t slots, NowFn now, std::function<void()> on_free)
+Ring::Ring(SlotLayout layout, uint32_t slots, NowFn now, std::function<void()> on_free, bool for_device)
     : layout_(std::move(layout)),
       now_(now),
       on_free_(std::move(on_free)),
       planned_slots_(slots),
-      arena_(SlotStride(layout_.bytes()) * slots),
+      slot_stride_(SlotStride(layout_.bytes(), for_device)),
+      arena_(slot_stride_ * slots),
       freed_(size_t{kMaxIdle} * slots),
       leased_(size_t{kMaxIdle} * slots) {
   MutexLock lock(mutex_);
   free_.reserve(size_t{kMaxIdle} * slots);
-  for (uint32_t i = slots; i-- > 0;) AddSlot(arena_.data() + i * SlotStride(layout_.bytes()));
+  for (uint32_t i = slots; i-- > 0;) AddSlot(arena_.data() + i * slot_stride_);
 }
 
 BatchSlot* Ring::AddSlot(std::byte* data) {
@@ -86,7 +87,7 @@ void Ring::Extend() {
   {
     MutexLock lock(mutex_);
     if (idle() + 1 >= planned_slots_) return;
-    Arena memory(SlotStride(layout_.bytes()));
+    Arena memory(slot_stride_);
     BatchSlot* slot = AddSlot(memory.data());
     slot->own_memory = std::move(memory);
   }
@@ -113,6 +114,12 @@ void Ring::MarkFull(BatchSlot& slot, uint32_t last_sample) {
   slot.stamps.full_ns = now_();
   slot.stamps.last_sample = last_sample;
   full_.NotifyAll();
+  if (on_full_) on_full_();
+}
+
+void Ring::OnFull(std::function<void()> on_full) {
+  MutexLock lock(mutex_);
+  on_full_ = std::move(on_full);
 }
 
 BatchSlot* Ring::TakeIfFull() {

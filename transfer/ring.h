@@ -24,8 +24,8 @@ namespace stoker {
 class Ring {
  public:
   // `on_free` is called after a slot became free, from the thread that returned it; it must not call the ring.
-  // Throws std::bad_alloc.
-  Ring(SlotLayout layout, uint32_t slots, NowFn now, std::function<void()> on_free);
+  // `for_device`: slots begin on huge pages, however small they are. Throws std::bad_alloc.
+  Ring(SlotLayout layout, uint32_t slots, NowFn now, std::function<void()> on_free, bool for_device = false);
 
   const SlotLayout& layout() const noexcept { return layout_; }
   static constexpr uint32_t kMaxIdle = 3;
@@ -34,6 +34,9 @@ class Ring {
   uint32_t slots() const noexcept { return planned_slots_; }
   const Arena& arena() const noexcept { return arena_; }
   Arena& arena() noexcept { return arena_; }
+
+  // `on_full` is called whenever a slot became full, by the thread that filled it; it must not call the ring.
+  void OnFull(std::function<void()> on_full) EXCLUDES(mutex_);
 
   // A slot for the next batch of `count` samples, or null when none is free. Does not block.
   BatchSlot* TryLease(uint32_t count) EXCLUDES(mutex_);
@@ -76,10 +79,12 @@ class Ring {
   const NowFn now_;
   const std::function<void()> on_free_;
   const uint32_t planned_slots_;
+  const size_t slot_stride_;
   Arena arena_;
 
   mutable Mutex mutex_;
   CondVar full_;
+  std::function<void()> on_full_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<BatchSlot>> slots_ GUARDED_BY(mutex_);
   size_t slots_peak_ GUARDED_BY(mutex_) = 0;
   // The slot that came back last goes first: it may still be in a cache, and slots that are not needed are never

@@ -1,14 +1,10 @@
 #include "transfer/sim_device.h"
 
 #include <atomic>
-#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <thread>
-
-#include "transfer/clock.h"
-#include "transfer/mutex.h"
-#include "transfer/sim_memory.h"
-#include "transfer/sim_schedule.h"
+#include <utility>
 
 namespace stoker {
 namespace {
@@ -18,81 +14,27 @@ uint64_t NextDeviceId() {
   return ++last_id;
 }
 
-// The device that is current on this thread, as a CUDA context is. An id, since an address may come again.
-thread_local uint64_t current_device_id = 0;
+// The devices that this thread is attached to, as a stack of CUDA contexts is; the last one is current. Ids, since an
+// address may come again.
+thread_local std::vector<uint64_t> attached_devices;
+
+bool IsCurrent(uint64_t id) { return !attached_devices.empty() && attached_devices.back() == id; }
 
 std::error_code OkIf(bool condition) {
   return condition ? std::error_code() : make_error_code(DeviceError::kInvalidValue);
 }
 
-// A device whose memory is host memory and whose copies take the time of a modelled link.
-//
-// A copy reads and writes all its bytes at the end of its modelled interval, the latest moment at which CUDA may, so
-// that reusing a buffer too early gives wrong bytes every time. A copy from or to unregistered memory blocks the caller
-// until it is done. The n-th copy that is told to fail, and one whose memory was freed or unregistered under it, leave
-// the sticky error.
-//
-// Threads: one of its own, the engine thread, runs all submitted work; `mutex_` guards everything. The destructor has
-// the rest of the work done at once, without the modelled time, and joins the thread.
-// Owns: device memory, streams and events that were not given back.
-class SimDevice final : public Device {
- public:
-  explicit SimDevice(const SimOptions& options)
-      : options_(options),
-        memory_(options.memory_bytes),
-        schedule_(options),
-        engine_thread_([this] { RunEngines(); }) {}
-  ~SimDevice() override;
+}  // namespace
 
-  std::string name() const override { return "sim"; }
-  std::error_code Attach() noexcept override;
-
-  std::error_code Allocate(size_t bytes, void*& memory) noexcept override;
-  std::error_code Free(void* memory) noexcept override;
-  std::error_code RegisterHost(void* memory, size_t bytes) noexcept override;
-  std::error_code UnregisterHost(void* memory) noexcept override;
-
-  std::error_code CreateStream(StreamHandle& stream) noexcept override;
-  std::error_code DestroyStream(StreamHandle stream) noexcept override;
-  std::error_code SynchronizeStream(StreamHandle stream) noexcept override;
-  std::error_code StreamWaitEvent(StreamHandle stream, EventHandle event) noexcept override;
-
-  std::error_code CreateEvent(EventHandle& event) noexcept override;
-  std::error_code DestroyEvent(EventHandle event) noexcept override;
-  std::error_code RecordEvent(EventHandle event, StreamHandle stream) noexcept override;
-  std::error_code QueryEvent(EventHandle event) noexcept override;
-  std::error_code SynchronizeEvent(EventHandle event) noexcept override;
-  std::error_code ElapsedNs(EventHandle start, EventHandle end, int64_t& ns) noexcept override;
-
-  std::error_code CopyToDeviceAsync(void* to, const void* from, size_t bytes, StreamHandle stream) noexcept override {
-    return SubmitCopy({to, from, bytes, kToDevice}, stream);
-  }
-  std::error_code CopyToHostAsync(void* to, const void* from, size_t bytes, StreamHandle stream) noexcept override {
-    return SubmitCopy({to, from, bytes, kToHost}, stream);
-  }
-
- private:
-  // Why a call is refused whatever it asks for: the device is not current, or the sticky error.
-  std::error_code Refusal() const REQUIRES(mutex_);
-  std::error_code SubmitCopy(SimCopy copy, StreamHandle handle) noexcept EXCLUDES(mutex_);
-  // Blocks while the stream is full.
-  SimTicket Submit(StreamHandle handle, SimStream& stream, SimOperation operation) REQUIRES(mutex_);
-  std::error_code WaitFor(const SimTicket& ticket) REQUIRES(mutex_);
-  void RunEngines() EXCLUDES(mutex_);
-  void FinishCopy(SimCopyEngine& engine) REQUIRES(mutex_);
-
-  const SimOptions options_;
-  const uint64_t id_ = NextDeviceId();
-  Mutex mutex_;
-  CondVar work_;  // wakes the engine thread: something was submitted, or stop
-  CondVar done_;  // wakes everybody else: something finished
-  bool stopping_ GUARDED_BY(mutex_) = false;
-  std::error_code sticky_ GUARDED_BY(mutex_);
-  int64_t submitted_copies_ GUARDED_BY(mutex_) = 0;
-  SimMemory memory_ GUARDED_BY(mutex_);
-  SimSchedule schedule_ GUARDED_BY(mutex_);
-  std::thread engine_thread_;  // last: it uses all of the above
-};
+SimDevice::SimDevice(const SimOptions& options)
+    : options_(options),
+      id_(NextDeviceId()),
+      random_(options.seed),
+      memory_(options.memory_bytes, options.host_may_access),
+      schedule_(options),
+      checker_(options) {
+  if (options_.mode == SimMode::kModelled) engine_thread_ = std::thread([this] { RunEngines(); });
+}
 
 SimDevice::~SimDevice() {
   {
@@ -100,75 +42,133 @@ SimDevice::~SimDevice() {
     stopping_ = true;
     work_.NotifyOne();
   }
-  engine_thread_.join();
+  if (engine_thread_.joinable()) engine_thread_.join();
+  MutexLock lock(mutex_);
+  if (options_.mode != SimMode::kModelled) {
+    while (RunAny()) {
+    }
+  }
+  // A driver that is going away has freed everything itself.
+  if (checker_.is_on() && sticky_ != DeviceError::kShuttingDown) checker_.CheckLeaks(memory_, schedule_);
+  if (options_.checks != SimChecks::kAbort || checker_.violations().empty()) return;
+  for (const std::string& violation : checker_.violations()) std::fprintf(stderr, "sim: %s\n", violation.c_str());
+  std::abort();
+}
+
+std::error_code SimDevice::Enter(SimCall call) {
+  const std::error_code injected = calls_.Count(call);
+  // Now and then a few at once, slower than work is submitted: queues fill.
+  if (options_.mode == SimMode::kRandom && random_() % 8 == 0) {
+    for (uint64_t n = 1 + random_() % 4; n > 0 && RunAny(); --n) {
+    }
+  }
+  if (!sticky_ && call != SimCall::kAttach && !IsCurrent(id_)) {
+    checker_.Report(std::string(NameOf(call)) + " by a thread that is not attached");
+    return DeviceError::kNotAttached;
+  }
+  if (!sticky_ && (injected == DeviceError::kLaunchFailed || injected == DeviceError::kShuttingDown)) Break(injected);
+  if (sticky_ == DeviceError::kShuttingDown) checker_.CalledAtShutdown(call);
+  return sticky_ ? sticky_ : injected;
+}
+
+void SimDevice::Break(std::error_code error) {
+  WaitForEngine();
+  if (!sticky_) sticky_ = error;
+  schedule_.Clear();
+  checker_.Dropped();
+  done_.NotifyAll();
+}
+
+void SimDevice::WaitForEngine() {
+  while (engine_at_work_) done_.Wait(mutex_);
 }
 
 std::error_code SimDevice::Attach() noexcept {
-  current_device_id = id_;
   MutexLock lock(mutex_);
-  return sticky_;
+  if (const auto refusal = Enter(SimCall::kAttach)) return refusal;
+  attached_devices.push_back(id_);
+  return {};
 }
 
-std::error_code SimDevice::Refusal() const {
-  if (current_device_id != id_) return DeviceError::kNotAttached;
-  return sticky_;
+void SimDevice::Detach() noexcept {
+  MutexLock lock(mutex_);
+  if (!IsCurrent(id_)) return checker_.Report("Detach by a thread that is not attached");
+  attached_devices.pop_back();
+}
+
+std::error_code SimDevice::FreeMemory(size_t& bytes) noexcept {
+  MutexLock lock(mutex_);
+  if (const auto refusal = Enter(SimCall::kFreeMemory)) return refusal;
+  bytes = memory_.free_bytes();
+  return {};
 }
 
 std::error_code SimDevice::Allocate(size_t bytes, void*& memory) noexcept {
   MutexLock lock(mutex_);
-  if (const auto refusal = Refusal()) return refusal;
+  if (const auto refusal = Enter(SimCall::kAllocate)) return refusal;
   return memory_.Allocate(bytes, memory);
 }
 
+// Whoever gives something back is rid of it even where that returns an error: there is nothing more that it could do.
+
 std::error_code SimDevice::Free(void* memory) noexcept {
   MutexLock lock(mutex_);
-  if (const auto refusal = Refusal()) return refusal;
-  return OkIf(memory_.Free(memory));
+  const auto refusal = Enter(SimCall::kFree);
+  if (refusal == DeviceError::kNotAttached) return refusal;
+  WaitForEngine();
+  checker_.GivenBack(SimCall::kFree, memory, memory_.allocations().SizeAt(memory));
+  const bool known = memory_.Free(memory);
+  return refusal ? refusal : OkIf(known);
 }
 
 std::error_code SimDevice::RegisterHost(void* memory, size_t bytes) noexcept {
   MutexLock lock(mutex_);
-  if (const auto refusal = Refusal()) return refusal;
+  if (const auto refusal = Enter(SimCall::kRegisterHost)) return refusal;
   return OkIf(memory_.Register(memory, bytes));
 }
 
 std::error_code SimDevice::UnregisterHost(void* memory) noexcept {
   MutexLock lock(mutex_);
-  if (const auto refusal = Refusal()) return refusal;
-  return OkIf(memory_.Unregister(memory));
+  const auto refusal = Enter(SimCall::kUnregisterHost);
+  if (refusal == DeviceError::kNotAttached) return refusal;
+  WaitForEngine();
+  checker_.GivenBack(SimCall::kUnregisterHost, memory, memory_.registrations().SizeAt(memory));
+  const bool known = memory_.Unregister(memory);
+  return refusal ? refusal : OkIf(known);
 }
 
 std::error_code SimDevice::CreateStream(StreamHandle& stream) noexcept {
   MutexLock lock(mutex_);
-  if (const auto refusal = Refusal()) return refusal;
+  if (const auto refusal = Enter(SimCall::kCreateStream)) return refusal;
   stream = schedule_.CreateStream();
   return {};
 }
 
 std::error_code SimDevice::DestroyStream(StreamHandle handle) noexcept {
   MutexLock lock(mutex_);
-  if (const auto refusal = Refusal()) return refusal;
-  SimStream* const stream = schedule_.FindStream(handle);
-  if (stream == nullptr) return DeviceError::kInvalidValue;
-  stream->destroyed = true;
-  work_.NotifyOne();  // the engine thread erases it once it is empty
-  return {};
+  const auto refusal = Enter(SimCall::kDestroyStream);
+  if (refusal == DeviceError::kNotAttached) return refusal;
+  SimStream* const stream = handle == kLegacyStream ? nullptr : schedule_.FindStream(handle);
+  if (stream != nullptr) stream->destroyed = true;  // it goes once it is empty
+  work_.NotifyOne();
+  return refusal ? refusal : OkIf(stream != nullptr);
 }
 
 std::error_code SimDevice::SynchronizeStream(StreamHandle handle) noexcept {
   MutexLock lock(mutex_);
-  if (const auto refusal = Refusal()) return refusal;
+  if (const auto refusal = Enter(SimCall::kSynchronizeStream)) return refusal;
   const SimStream* const stream = schedule_.FindStream(handle);
   if (stream == nullptr) return DeviceError::kInvalidValue;
-  return WaitFor({handle, stream->submitted()});
+  return WaitFor({handle, stream->submitted()}, checker_.ClockOf(handle));
 }
 
 std::error_code SimDevice::StreamWaitEvent(StreamHandle stream_handle, EventHandle event_handle) noexcept {
   MutexLock lock(mutex_);
-  if (const auto refusal = Refusal()) return refusal;
+  if (const auto refusal = Enter(SimCall::kStreamWaitEvent)) return refusal;
   SimStream* const stream = schedule_.FindStream(stream_handle);
   const SimEvent* const event = schedule_.FindEvent(event_handle);
   if (stream == nullptr || event == nullptr) return DeviceError::kInvalidValue;
+  checker_.Waited(stream_handle, event_handle);
   if (schedule_.IsComplete(event->record)) return {};
   Submit(stream_handle, *stream, {.kind = SimOperation::kWait, .captured = event->record});
   return sticky_;
@@ -176,117 +176,90 @@ std::error_code SimDevice::StreamWaitEvent(StreamHandle stream_handle, EventHand
 
 std::error_code SimDevice::CreateEvent(EventHandle& event) noexcept {
   MutexLock lock(mutex_);
-  if (const auto refusal = Refusal()) return refusal;
+  if (const auto refusal = Enter(SimCall::kCreateEvent)) return refusal;
   event = schedule_.CreateEvent();
   return {};
 }
 
 std::error_code SimDevice::DestroyEvent(EventHandle event) noexcept {
   MutexLock lock(mutex_);
-  if (const auto refusal = Refusal()) return refusal;
-  return OkIf(schedule_.DestroyEvent(event));
+  const auto refusal = Enter(SimCall::kDestroyEvent);
+  if (refusal == DeviceError::kNotAttached) return refusal;
+  const bool known = schedule_.DestroyEvent(event);
+  return refusal ? refusal : OkIf(known);
 }
 
 std::error_code SimDevice::RecordEvent(EventHandle event_handle, StreamHandle stream_handle) noexcept {
   MutexLock lock(mutex_);
-  if (const auto refusal = Refusal()) return refusal;
+  if (const auto refusal = Enter(SimCall::kRecordEvent)) return refusal;
   SimStream* const stream = schedule_.FindStream(stream_handle);
-  SimEvent* const event = schedule_.FindEvent(event_handle);
-  if (stream == nullptr || event == nullptr) return DeviceError::kInvalidValue;
-  event->record = Submit(stream_handle, *stream, {.kind = SimOperation::kRecord, .event = event_handle});
+  if (stream == nullptr || schedule_.FindEvent(event_handle) == nullptr) return DeviceError::kInvalidValue;
+  Submit(stream_handle, *stream, {.kind = SimOperation::kRecord, .event = event_handle});
   return sticky_;
 }
 
 std::error_code SimDevice::QueryEvent(EventHandle handle) noexcept {
   MutexLock lock(mutex_);
-  if (const auto refusal = Refusal()) return refusal;
-  const SimEvent* const event = schedule_.FindEvent(handle);
+  if (const auto refusal = Enter(SimCall::kQueryEvent)) return refusal;
+  SimEvent* const event = schedule_.FindEvent(handle);
   if (event == nullptr) return DeviceError::kInvalidValue;
-  if (!schedule_.IsComplete(event->record)) return DeviceError::kNotReady;
-  return {};
+  if (!Polled(*event)) return DeviceError::kNotReady;
+  checker_.HostKnows(checker_.ClockOfEvent(handle));
+  return sticky_;
 }
 
 std::error_code SimDevice::SynchronizeEvent(EventHandle handle) noexcept {
   MutexLock lock(mutex_);
-  if (const auto refusal = Refusal()) return refusal;
+  if (const auto refusal = Enter(SimCall::kSynchronizeEvent)) return refusal;
   const SimEvent* const event = schedule_.FindEvent(handle);
   if (event == nullptr) return DeviceError::kInvalidValue;
-  return WaitFor(SimTicket(event->record));  // by value: another thread may record the event meanwhile
+  return WaitFor(event->record, checker_.ClockOfEvent(handle));
 }
 
 std::error_code SimDevice::ElapsedNs(EventHandle start_handle, EventHandle end_handle, int64_t& ns) noexcept {
   MutexLock lock(mutex_);
-  if (const auto refusal = Refusal()) return refusal;
-  const SimEvent* const start = schedule_.FindEvent(start_handle);
-  const SimEvent* const end = schedule_.FindEvent(end_handle);
+  if (const auto refusal = Enter(SimCall::kElapsedNs)) return refusal;
+  SimEvent* const start = schedule_.FindEvent(start_handle);
+  SimEvent* const end = schedule_.FindEvent(end_handle);
   if (start == nullptr || end == nullptr) return DeviceError::kInvalidValue;
   if (start->record.stream == 0 || end->record.stream == 0) return DeviceError::kInvalidValue;
-  if (!schedule_.IsComplete(start->record) || !schedule_.IsComplete(end->record)) return DeviceError::kNotReady;
+  const bool started = Polled(*start);
+  if (!Polled(*end) || !started) return DeviceError::kNotReady;
+  checker_.HostKnows(checker_.ClockOfEvent(start_handle));
+  checker_.HostKnows(checker_.ClockOfEvent(end_handle));
   ns = end->finished_ns - start->finished_ns;
-  return {};
-}
-
-std::error_code SimDevice::SubmitCopy(SimCopy copy, StreamHandle handle) noexcept {
-  MutexLock lock(mutex_);
-  if (const auto refusal = Refusal()) return refusal;
-  SimStream* const stream = schedule_.FindStream(handle);
-  if (stream == nullptr || !memory_.IsAllocated(copy.device(), copy.bytes)) return DeviceError::kInvalidValue;
-  copy.pinned = memory_.IsRegistered(copy.host(), copy.bytes);
-  if (!copy.pinned && !memory_.IsPageable(copy.host(), copy.bytes)) return DeviceError::kInvalidValue;
-  copy.fails = submitted_copies_++ == options_.fail_copy_at;
-  const SimTicket ticket = Submit(handle, *stream, {.kind = SimOperation::kCopy, .copy = copy});
-  return copy.pinned ? sticky_ : WaitFor(ticket);
-}
-
-SimTicket SimDevice::Submit(StreamHandle handle, SimStream& stream, SimOperation operation) {
-  while (stream.full()) done_.Wait(mutex_);
-  operation.submit_ns = SteadyNow();
-  if (!sticky_) stream.Push(operation);
-  work_.NotifyOne();
-  return {handle, stream.submitted()};
-}
-
-std::error_code SimDevice::WaitFor(const SimTicket& ticket) {
-  while (!schedule_.IsComplete(ticket)) done_.Wait(mutex_);
   return sticky_;
 }
 
-void SimDevice::RunEngines() {
-  MutexLock lock(mutex_);
-  while (true) {
-    if (schedule_.Advance()) done_.NotifyAll();
-    SimCopyEngine* const engine = schedule_.NextToFinish();
-    if (engine == nullptr) {
-      if (stopping_) return;
-      work_.Wait(mutex_);
-      continue;
-    }
-    const int64_t wait_ns = stopping_ ? 0 : engine->free_ns - SteadyNow();
-    if (wait_ns > 0) {
-      work_.WaitFor(mutex_, std::chrono::nanoseconds(wait_ns));
-    } else {
-      FinishCopy(*engine);
-    }
-  }
+std::error_code SimDevice::CopyToDeviceAsync(void* to, const void* from, size_t bytes, StreamHandle stream) noexcept {
+  return SubmitCopy({.to = to, .from = from, .bytes = bytes, .direction = kToDevice}, stream);
 }
 
-void SimDevice::FinishCopy(SimCopyEngine& engine) {
-  const SimCopy copy = engine.running->front().copy;
-  const bool memory_is_gone = !memory_.IsAllocated(copy.device(), copy.bytes) ||
-                              (copy.pinned && !memory_.IsRegistered(copy.host(), copy.bytes));
-  if (copy.fails || memory_is_gone) {
-    sticky_ = DeviceError::kLaunchFailed;
-    schedule_.Clear();
-  } else {
-    mutex_.Unlock();  // submitting never waits for bytes
-    std::memcpy(copy.to, copy.from, copy.bytes);
-    mutex_.Lock();
-    schedule_.FinishCopy(engine, SteadyNow());
-  }
+std::error_code SimDevice::CopyToHostAsync(void* to, const void* from, size_t bytes, StreamHandle stream) noexcept {
+  return SubmitCopy({.to = to, .from = from, .bytes = bytes, .direction = kToHost}, stream);
+}
+
+std::vector<std::string> SimDevice::violations() const {
+  MutexLock lock(mutex_);
+  return checker_.violations();
+}
+
+uint64_t SimDevice::calls(SimCall call) const {
+  MutexLock lock(mutex_);
+  return calls_.count(call);
+}
+
+void SimDevice::FailCall(SimCall call, uint64_t n, DeviceError error) {
+  MutexLock lock(mutex_);
+  calls_.Fail(call, n, error);
+}
+
+void SimDevice::EndHang() {
+  MutexLock lock(mutex_);
+  schedule_.EndHang();
+  work_.NotifyOne();
   done_.NotifyAll();
 }
-
-}  // namespace
 
 std::unique_ptr<Device> MakeSimDevice(const SimOptions& options) { return std::make_unique<SimDevice>(options); }
 

@@ -1,5 +1,8 @@
 #include "transfer/sim_memory.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -11,6 +14,8 @@ namespace {
 
 constexpr size_t kAlignment = 256;  // what cuMemAlloc promises
 constexpr int kPoison = 0xCD;       // fresh device memory: reading what no copy wrote gives the same bytes every time
+
+size_t RoundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 uintptr_t Address(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
@@ -42,19 +47,53 @@ bool RangeSet::Contains(const void* begin, size_t bytes) const {
   return end > Address(begin) && bytes <= end - Address(begin);
 }
 
+size_t RangeSet::SizeAt(const void* begin) const {
+  const auto range = ends_.find(Address(begin));
+  return range == ends_.end() ? 0 : range->second - range->first;
+}
+
 SimMemory::~SimMemory() {
-  for (const auto& [begin, end] : allocations_.ends()) std::free(reinterpret_cast<void*>(begin));
+  for (const auto& [begin, block] : blocks_) Unmap(block, allocations_.SizeAt(block.memory));
+}
+
+SimMemory::Block SimMemory::Map(size_t bytes) const {
+  if (host_may_access_) {
+    auto* const block = static_cast<std::byte*>(std::aligned_alloc(kAlignment, RoundUp(bytes, kAlignment)));
+    return {block, block};
+  }
+  const int file = memfd_create("device memory", MFD_CLOEXEC);
+  if (file < 0) return {};
+  Block block;
+  if (ftruncate(file, static_cast<off_t>(bytes)) == 0) {
+    void* const memory = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED, file, 0);
+    void* const engine = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (memory != MAP_FAILED && engine != MAP_FAILED) {
+      block = {static_cast<std::byte*>(memory), static_cast<std::byte*>(engine)};
+    } else {
+      if (memory != MAP_FAILED) munmap(memory, bytes);
+      if (engine != MAP_FAILED) munmap(engine, bytes);
+    }
+  }
+  close(file);
+  return block;
+}
+
+void SimMemory::Unmap(const Block& block, size_t bytes) const noexcept {
+  if (host_may_access_) return std::free(block.memory);
+  munmap(block.memory, bytes);
+  munmap(block.engine, bytes);
 }
 
 std::error_code SimMemory::Allocate(size_t bytes, void*& memory) {
   if (bytes == 0) return DeviceError::kInvalidValue;
-  if (bytes > capacity_bytes_ - allocated_bytes_) return DeviceError::kOutOfMemory;
-  void* const block = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-  if (block == nullptr) return DeviceError::kOutOfMemory;
-  std::memset(block, kPoison, bytes);
-  allocations_.Add(block, bytes);
+  if (bytes > free_bytes()) return DeviceError::kOutOfMemory;
+  const Block block = Map(bytes);
+  if (block.memory == nullptr) return DeviceError::kOutOfMemory;
+  std::memset(block.engine, kPoison, bytes);
+  allocations_.Add(block.memory, bytes);
+  blocks_.emplace(Address(block.memory), block);
   allocated_bytes_ += bytes;
-  memory = block;
+  memory = block.memory;
   return {};
 }
 
@@ -63,8 +102,13 @@ bool SimMemory::Free(void* memory) {
   const size_t bytes = allocations_.Remove(memory);
   if (bytes == 0) return false;
   allocated_bytes_ -= bytes;
-  std::free(memory);
+  Unmap(blocks_.extract(Address(memory)).mapped(), bytes);
   return true;
+}
+
+std::byte* SimMemory::EngineAddress(const void* memory) const {
+  const Block& block = std::prev(blocks_.upper_bound(Address(memory)))->second;
+  return block.engine + (Address(memory) - Address(block.memory));
 }
 
 bool SimMemory::Register(void* memory, size_t bytes) {

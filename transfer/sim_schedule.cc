@@ -4,6 +4,18 @@
 
 namespace stoker {
 
+FinishBytes BytesOf(const FinishLaunch& launch) {
+  if (launch.count <= 0 || launch.height <= 0 || launch.width <= 0) return {};
+  if (launch.channels != 1 && launch.channels != 3) return {};
+  const size_t element_bytes = launch.type == FinishType::kFloat32 ? 4 : 2;
+  size_t pixels = static_cast<size_t>(launch.height) * static_cast<size_t>(launch.width);
+  size_t out = 0;
+  if (__builtin_mul_overflow(pixels, static_cast<size_t>(launch.channels), &pixels)) return {};
+  if (__builtin_mul_overflow(pixels, static_cast<size_t>(launch.count), &pixels)) return {};
+  if (__builtin_mul_overflow(pixels, element_bytes, &out)) return {};
+  return {pixels, out};
+}
+
 StreamHandle SimSchedule::CreateStream() {
   streams_.try_emplace(++last_handle_);
   return last_handle_;
@@ -29,6 +41,11 @@ bool SimSchedule::IsComplete(const SimTicket& ticket) const {
   return stream == streams_.end() || ticket.operation <= stream->second.completed();
 }
 
+size_t SimSchedule::streams() const {
+  const auto is_there = [](const auto& entry) { return entry.first != kLegacyStream && !entry.second.destroyed; };
+  return static_cast<size_t>(std::ranges::count_if(streams_, is_there));
+}
+
 bool SimSchedule::Advance() {
   bool finished = false;
   for (bool again = true; again;) {
@@ -37,8 +54,6 @@ bool SimSchedule::Advance() {
     finished |= again;
   }
   std::erase_if(streams_, [](const auto& entry) { return entry.second.destroyed && entry.second.empty(); });
-  StartCopy(kToDevice);
-  StartCopy(kToHost);
   return finished;
 }
 
@@ -46,7 +61,7 @@ bool SimSchedule::AdvanceStream(StreamHandle handle, SimStream& stream) {
   const uint64_t completed = stream.completed();
   for (; !stream.empty(); stream.Pop()) {
     const SimOperation& operation = stream.front();
-    if (operation.kind == SimOperation::kCopy) break;
+    if (operation.is_work()) break;
     if (operation.kind == SimOperation::kRecord) {
       SimEvent* const event = FindEvent(operation.event);
       const bool is_latest =
@@ -64,34 +79,61 @@ bool SimSchedule::AdvanceStream(StreamHandle handle, SimStream& stream) {
   return stream.completed() != completed;
 }
 
-void SimSchedule::StartCopy(SimDirection direction) {
-  SimCopyEngine& engine = engines_[direction];
-  if (engine.running != nullptr) return;
-  int64_t first_ready_ns = 0;
+std::vector<SimStream*> SimSchedule::Ready() {
+  std::vector<SimStream*> ready;
   for (auto& [handle, stream] : streams_) {
-    if (stream.empty() || stream.front().kind != SimOperation::kCopy) continue;
-    if (stream.front().copy.direction != direction) continue;
-    const int64_t ready_ns = std::max(stream.front().submit_ns, stream.model_ns);
-    if (engine.running == nullptr || ready_ns < first_ready_ns) {
-      engine.running = &stream;
-      first_ready_ns = ready_ns;
-    }
+    if (!stream.empty() && stream.front().is_work() && !IsHung(stream.front())) ready.push_back(&stream);
   }
-  if (engine.running == nullptr) return;
-  engine.free_ns = std::max(engine.free_ns, first_ready_ns) + ModelNs(engine.running->front().copy);
+  return ready;
 }
 
-SimCopyEngine* SimSchedule::NextToFinish() {
-  SimCopyEngine* next = nullptr;
-  for (SimCopyEngine& engine : engines_) {
-    if (engine.running != nullptr && (next == nullptr || engine.free_ns < next->free_ns)) next = &engine;
+SimStream* SimSchedule::NextTowards(SimTicket ticket) {
+  while (!IsComplete(ticket)) {
+    SimStream& stream = streams_.at(ticket.stream);
+    const SimOperation& front = stream.front();
+    if (front.is_work()) return IsHung(front) ? nullptr : &stream;
+    ticket = front.captured;
+  }
+  return nullptr;
+}
+
+SimEngine& SimSchedule::Start(SimStream& stream) {
+  const SimOperation& operation = stream.front();
+  SimEngine& engine = engines_[operation.direction()];
+  engine.running = &stream;
+  engine.free_ns = std::max({engine.free_ns, operation.submit_ns, stream.model_ns}) + ModelNs(operation);
+  return engine;
+}
+
+void SimSchedule::StartEngines() {
+  for (const SimDirection direction : {kToDevice, kToHost, kOnDevice}) {
+    if (engines_[direction].running != nullptr) continue;
+    SimStream* first = nullptr;
+    int64_t first_ready_ns = 0;
+    for (auto& [handle, stream] : streams_) {
+      if (stream.empty() || !stream.front().is_work() || stream.front().direction() != direction) continue;
+      const int64_t ready_ns = std::max(stream.front().submit_ns, stream.model_ns);
+      if (first == nullptr || ready_ns < first_ready_ns) {
+        first = &stream;
+        first_ready_ns = ready_ns;
+      }
+    }
+    if (first != nullptr) Start(*first);
+  }
+}
+
+SimEngine* SimSchedule::NextToFinish() {
+  SimEngine* next = nullptr;
+  for (SimEngine& engine : engines_) {
+    if (engine.running == nullptr || IsHung(engine.running->front())) continue;
+    if (next == nullptr || engine.free_ns < next->free_ns) next = &engine;
   }
   return next;
 }
 
-void SimSchedule::FinishCopy(SimCopyEngine& engine, int64_t now_ns) {
+void SimSchedule::Finish(SimEngine& engine, int64_t now_ns) {
   SimStream& stream = *engine.running;
-  // The next copy starts where the model says, so that late wake-ups do not add up; events tell the real time.
+  // The next work starts where the model says, so that late wake-ups do not add up; events tell the real time.
   stream.model_ns = engine.free_ns;
   stream.finished_ns = std::max(engine.free_ns, now_ns);
   stream.Pop();
@@ -103,9 +145,15 @@ void SimSchedule::Clear() {
   engines_ = {};
 }
 
-int64_t SimSchedule::ModelNs(const SimCopy& copy) const {
-  const double bytes_per_second = options_.bytes_per_second * (copy.pinned ? 1 : options_.pageable_factor);
-  return options_.latency_ns + static_cast<int64_t>(static_cast<double>(copy.bytes) * 1e9 / bytes_per_second);
+int64_t SimSchedule::ModelNs(const SimOperation& operation) const {
+  size_t bytes = operation.copy.bytes;
+  double bytes_per_second = options_.bytes_per_second * (operation.copy.pinned ? 1 : options_.pageable_factor);
+  if (operation.kind == SimOperation::kFinish) {
+    const FinishBytes finish = BytesOf(operation.launch);
+    bytes = finish.pixels + finish.out;
+    bytes_per_second = options_.memory_bytes_per_second;
+  }
+  return options_.latency_ns + static_cast<int64_t>(static_cast<double>(bytes) * 1e9 / bytes_per_second);
 }
 
 }  // namespace stoker

@@ -23,10 +23,10 @@ def plan(transform: Transform, size: tuple[int, int], seed: int, epoch: int, pos
 
 @final
 class Array:
-    """One field of a batch in host memory: contiguous, shared with whoever takes it, given back by the last of them.
+    """One field of a batch: contiguous, shared with whoever takes it, given back by the last of them.
 
-    Taken by DLPack or the buffer protocol, without a copy and as often as one likes; writable. bfloat16 has no place in
-    the buffer protocol: BufferError.
+    Taken by DLPack or, in host memory, the buffer protocol, without a copy and as often as one likes; writable.
+    bfloat16 has no place in the buffer protocol: BufferError.
     """
 
     @property
@@ -40,7 +40,10 @@ class Array:
     def __len__(self) -> int: ...
     def __dlpack__(self, *, stream: object = None, max_version: object = None,
                    dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> CapsuleType:
-        """Raises BufferError where a copy or another device than the CPU is asked for."""
+        """On a GPU, `stream` is made to wait for the batch: 1 or None the default one, 2 the thread's own, -1 none.
+
+        Raises BufferError where a copy or another device than the array's is asked for.
+        """
 
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __array__(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -105,11 +108,18 @@ class Loader:
     def start_list(self, epoch: int, ids: Buffer, done: int, rank: int, world_size: int) -> int:
         """Begins a run over a list of 32-bit indices, of which number n counts as done + n * world_size + rank."""
 
-    def next(self, run: int, timeout: float = 0.0) -> Batch | None:
+    def next(self, run: int, timeout: float = 0.0, stream: int = 0) -> Batch | None:
         """The next batch of a run; None at its end, and where another run was begun since.
 
+        stream: of the device where there is one, as CUDA's handle, 1 for its default stream: the batch is ready for
+        work that it is given from then on, and comes back when it has done what it was given until the last tensor
+        went. 0: the batch is there when this returns.
         Raises RuntimeError where it takes longer than `timeout` seconds; 0 is any time.
         """
+
+    @property
+    def device(self) -> str:
+        """"cpu", "sim" or "cuda:N"."""
 
     @property
     def run(self) -> int:

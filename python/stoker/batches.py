@@ -42,7 +42,7 @@ class Batches(Iterator[list[torch.Tensor]]):
         loader = self._loader
         while (core := self._core) is not None:
             run = self._run
-            batch = core.next(run, loader.timeout)
+            batch = core.next(run, loader.timeout, loader._placement.stream())
             if batch is not None:
                 break
             self._next_chunk(run)
@@ -61,7 +61,7 @@ class Batches(Iterator[list[torch.Tensor]]):
         if loader.on_error == "mask":
             arrays.append(batch.valid)
         fields = [from_dlpack(array) for array in arrays]
-        return [field.pin_memory() for field in fields] if loader._pin else fields
+        return [field.clone() for field in fields] if loader._placement.copies else fields
 
     def _next_chunk(self, run: int) -> None:
         """Begins the chunk of the order that follows `run`, or ends, unless another thread did."""

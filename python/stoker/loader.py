@@ -44,7 +44,11 @@ class Loader:
     num_workers: decoding threads; 0 decodes on the reading thread; by default one for each usable CPU.
     prefetch_factor: batches ready or being filled ahead, for all workers together, 1 to 64.
     output: "torch", "numpy" (no bfloat16), "jax" or "dlpack".
-    device: "cpu"; "sim" copies through a simulated device.
+    device: "cpu"; "cuda", "cuda:N" or a GPU's UUID, where batches are then given, copied ahead of the step on a stream
+        of their own; "auto", a GPU where there is one; "sim" copies through a simulated device and back. On a GPU,
+        tensors of output="torch" are ready for work on the stream that is current at ``next()``, and torch's own unless
+        `borrow` is set; borrowed ones, and those of other outputs, are the loader's memory, to be let go of as above.
+    normalize_on: "auto" has the device turn bytes into floats where it can; "host" and "device" choose.
     rank, world_size: by default torch.distributed's where it is initialised, else RANK and WORLD_SIZE, else one rank.
     on_error: "raise"; "skip" puts the next good sample in a bad one's place; "mask" gives zeros and valid = 0.
     max_errors: different bad samples before it raises all the same.
@@ -65,7 +69,8 @@ class Loader:
 
     def __init__(self, dataset: Any, batch_size: int = 64, transform: object = None, *, shuffle: bool = True,
                  seed: int = 0, drop_last: bool = False, num_workers: int | None = None, prefetch_factor: int = 2,
-                 output: str = "torch", device: str = "cpu", rank: int | None = None, world_size: int | None = None,
+                 output: str = "torch", device: str = "cpu", borrow: bool = False,
+                 normalize_on: str = "auto", rank: int | None = None, world_size: int | None = None,
                  on_error: str = "raise", max_errors: int | None = None, return_ids: bool = False,
                  decode: str = "exact", reader: str = "auto", queue_depth: int | None = None,
                  memory_limit: int | None = None, read_deadline: float | None = None, max_pixels: int | None = None,
@@ -77,7 +82,6 @@ class Loader:
         self.dataset = dataset
         self.batch_size = batch_size
         recipe = lower(own_transform if transform is None else transform)
-        self._convert = converter(output, recipe.dtype)
         self._return_ids = return_ids
         self._return_valid = on_error == "mask"
         self._report_every = report_every
@@ -86,10 +90,12 @@ class Loader:
         self._core = make_core(files, recipe, {
             "batch_size": batch_size, "drop_last": drop_last, "shuffle": shuffle, "seed": seed, "rank": rank,
             "world_size": world_size, "num_workers": num_workers, "prefetch_factor": prefetch_factor,
-            "device": device, "on_error": on_error, "max_errors": max_errors, "decode": decode, "reader": reader,
+            "device": device, "normalize_on": normalize_on, "on_error": on_error, "max_errors": max_errors,
+            "decode": decode, "reader": reader,
             "queue_depth": queue_depth, "memory_limit": memory_limit, "read_deadline": read_deadline,
             "max_pixels": max_pixels, "max_file_bytes": max_file_bytes, "apply_exif": apply_exif, "strict": strict,
         })
+        self._convert, self._stream = converter(output, recipe.dtype, self._core.device, borrow)
         if drop_last and len(self) == 0:
             warnings.warn(f"drop_last: {len(files)} samples for {world_size} ranks are less than one batch of "
                           f"{batch_size}: no batch comes", stacklevel=2)
@@ -174,7 +180,7 @@ class _Epoch(Iterator[tuple[Any, ...]]):
 
     def __next__(self) -> tuple[Any, ...]:
         loader, place = self._loader, self._place
-        batch = None if place.over else loader._core.next(self._run)
+        batch = None if place.over else loader._core.next(self._run, 0.0, loader._stream())
         if batch is None:
             if not place.over and loader._core.run != self._run:
                 raise Error("another iterator of this loader was made since: a stoker.Loader has one at a time; for "

@@ -18,12 +18,25 @@ _TAKERS = {
 }
 
 
-def converter(output: str, dtype: str) -> Callable[[Array], Any]:
-    """The function that turns an Array into what `output` names: "torch", "numpy", "jax" or "dlpack" (left as it is).
+def converter(output: str, dtype: str, device: str, borrow: bool) -> tuple[Callable[[Array], Any], Callable[[], int]]:
+    """The function that turns an Array on `device` into what `output` names: "torch", "numpy", "jax" or "dlpack" (left
+    as it is). And one that says on which of the device's streams it will be used; 0 where only the taker knows.
 
     Raises ImportError where that library is not installed, ValueError for another name, and where NumPy is to take
     images of `dtype` bfloat16, which it does not have.
     """
+    take = _taker(output, dtype)
+    if output != "torch" or not device.startswith("cuda"):
+        return take, lambda: 0
+    from stoker.cuda import stream_of, torch_device
+
+    place = torch_device(device)
+    assert place is not None
+    # A copy within the device is torch's own memory, on the caller's stream, to be kept and freed as any other.
+    return (take if borrow else lambda array: take(array).clone()), lambda: stream_of(place)
+
+
+def _taker(output: str, dtype: str) -> Callable[[Array], Any]:
     if output == "dlpack":
         return lambda array: array
     if output not in _TAKERS:

@@ -18,6 +18,7 @@ from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler, def
 from stoker import _core
 from stoker.batches import Batches
 from stoker.cores import make_core
+from stoker.cuda import Placement
 from stoker.datasets import transform_of, understand
 from stoker.lowering import lower
 from stoker.sampling import EpochOrder, draw_dice, generators_of, length_of, load_finished, state_of_finished
@@ -51,7 +52,9 @@ class DataLoader:
     batch_sampler: only ``BatchSampler(sampler, batch_size, drop_last)`` itself.
     num_workers: decoding threads; 0 is one thread beside yours.
     prefetch_factor: batches ready or being filled ahead, for all workers together, 1 to 64; 2 where it is None.
-    pin_memory: where there is an accelerator, batches are copied to page-locked memory; else one warning.
+    pin_memory: batches lie in page-locked memory where there is a CUDA device (else one warning), loaded there, not
+        copied. ``batch.to(device, non_blocking=True)`` may be followed by dropping the batch: its memory is used again
+        once the stream that was current at ``next()`` has done what it was given until then. Copy on that stream.
     timeout: seconds that a batch may take until RuntimeError, 0 for any time.
     collate_fn: None or ``default_collate``.
     worker_init_fn, multiprocessing_context, pin_memory_device: not used, with one warning.
@@ -59,6 +62,14 @@ class DataLoader:
 
     Of Stoker's own:
 
+    device: None for host memory, or a CUDA device: batches are given there, as if by ``.to(device)``, but copied ahead
+        of the step on a stream of their own. They are ready for work on the stream that is current at ``next()``, and
+        tensors of torch's own: keep, free and use them as any other. With ``borrow`` they are the loader's memory
+        instead, which saves one copy within the device and a batch of its memory: drop a batch before asking for the
+        next but ``prefetch_factor`` one, use it on the stream that was current at its ``next()`` alone, and clone what
+        is kept.
+    normalize_on: "auto" has the device turn bytes into floats where it can, so that a quarter of float32's bytes cross
+        the bus; "host" and "device" choose.
     return_ids: batches end with the samples' indices, int64 (N,).
     on_error: "raise" :class:`stoker.Error`; "skip" puts the next good sample in a bad one's place; "mask" gives zeros,
         and batches end with their validity, uint8 (N,).
@@ -86,6 +97,7 @@ class DataLoader:
                  worker_init_fn: Callable[[int], None] | None = None, multiprocessing_context: Any = None,
                  generator: torch.Generator | None = None, *, prefetch_factor: int | None = None,
                  persistent_workers: bool = False, pin_memory_device: str = "", in_order: bool = True,
+                 device: str | torch.device | None = None, borrow: bool = False, normalize_on: str = "auto",
                  return_ids: bool = False, on_error: str = "raise", max_errors: int | None = None,
                  decode: str = "exact", strict: bool = False, memory_limit: int | None = None,
                  report_every: int = 0) -> None:
@@ -104,6 +116,7 @@ class DataLoader:
         _warn_of_unused(worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context,
                         pin_memory_device=pin_memory_device or None)
 
+        self._placement = Placement(device, borrow, pin_memory)
         files, transform = understand(dataset)
         if sampler is None:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
@@ -123,6 +136,9 @@ class DataLoader:
         self.persistent_workers = persistent_workers
         self.pin_memory_device = pin_memory_device
         self.in_order = in_order
+        self.device = self._placement.device
+        self.borrow = borrow
+        self.normalize_on = normalize_on
         self.return_ids = return_ids
         self.on_error = on_error
         self.report_every = report_every
@@ -131,9 +147,9 @@ class DataLoader:
         self._options = {
             "batch_size": batch_size, "drop_last": drop_last, "num_workers": num_workers,
             "prefetch_factor": prefetch_factor, "on_error": on_error, "max_errors": max_errors, "decode": decode,
-            "strict": strict, "memory_limit": memory_limit, "grow_slots": True, "device": "cpu",
+            "strict": strict, "memory_limit": memory_limit, "grow_slots": True,
+            "normalize_on": normalize_on, **self._placement.options,
         }
-        self._pin = pin_memory and _can_pin()
         self._persistent: tuple[int, int] | None = None  # torch's base seed for kept workers, epochs since
         self._resume: dict[str, Any] | None = None
         self._order: EpochOrder | None = None  # of the newest iterator
@@ -141,11 +157,7 @@ class DataLoader:
         self._idle: _core.Loader | None = self._latest_core
         self._warned: set[str] = set()
         self._made = True
-        if drop_last and length_of(sampler) is not None and len(self) == 0:
-            warnings.warn(f"drop_last: {length_of(sampler)} samples are less than one batch of {batch_size}: no batch "
-                          "comes", stacklevel=2)
-        if _is_unsharded(self.sampler):
-            self._warn_once(_UNSHARDED)
+        self._warn_of_what_is_odd()
 
     def __len__(self) -> int:
         """Batches of an epoch."""
@@ -237,6 +249,14 @@ class DataLoader:
         self._latest_core = self._idle = make_core(self._files, self._transform, self._options)
         self.load_state_dict(place)
 
+    def _warn_of_what_is_odd(self) -> None:
+        samples = length_of(self.sampler)
+        if self.drop_last and samples is not None and len(self) == 0:
+            warnings.warn(f"drop_last: {samples} samples are less than one batch of {self.batch_size}: no batch comes",
+                          stacklevel=3)
+        if _is_unsharded(self.sampler):
+            self._warn_once(_UNSHARDED)
+
     def _next_order(self) -> EpochOrder:
         generators = generators_of(self.generator, self.sampler)
         resume, self._resume = self._resume, None
@@ -269,13 +289,6 @@ def _warn_of_unused(**arguments: Any) -> None:
     given = [name for name, value in arguments.items() if value is not None]
     if given:
         warnings.warn(f"{' and '.join(given)}: not used, Stoker loads in threads of this process", stacklevel=3)
-
-
-def _can_pin() -> bool:
-    if torch.accelerator.is_available():
-        return True
-    warnings.warn("pin_memory: no accelerator is found, so memory is not pinned", stacklevel=3)
-    return False
 
 
 def _is_unsharded(sampler: object) -> bool:

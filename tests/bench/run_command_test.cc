@@ -83,7 +83,7 @@ TEST_F(RunCommandTest, DumpsTheSameBatchesForEveryReaderAndDevice) {
   ASSERT_EQ(RunCommand(options_, 0), kExitOk);
   options_.dump = (out_.path() / "b").string();
   options_.loader.reader = ReaderKind::kPread;
-  options_.loader.device = DeviceKind::kSim;
+  options_.loader.device = "sim";
   options_.loader.num_workers = 3;
   ASSERT_EQ(RunCommand(options_, 0), kExitOk);
   size_t files = 0;

@@ -62,7 +62,7 @@ TEST(RunOptions, TakeEveryOption) {
                   "--read-deadline 5"));
   EXPECT_EQ(options.loader.batch_size, 32);
   EXPECT_EQ(options.loader.reader, ReaderKind::kPread);
-  EXPECT_EQ(options.loader.device, DeviceKind::kSim);
+  EXPECT_EQ(options.loader.device, "sim");
   EXPECT_EQ(options.loader.decode, DecodeMode::kFast);
   EXPECT_EQ(options.loader.on_error, OnError::kMask);
   EXPECT_EQ(options.loader.recipe.layout, Layout::kNhwc);

@@ -163,7 +163,7 @@ TEST_F(Faults, StrictRefusesWhatTolerantCounts) {
 }
 
 TEST_F(Faults, AFailingCopyIsAnError) {
-  options_.device = DeviceKind::kSim;
+  options_.device = "sim";
   LoaderSeams seams;
   seams.device = MakeSimDevice({.fail_copy_at = 2});
   Loader loader(options_, Open(), std::move(seams));

@@ -28,7 +28,7 @@ constexpr int64_t kPagesAllowed = 2000;
 #endif
 
 TEST_F(Life, ACallerWhoKeepsEveryBatchIsToldSo) {
-  for (const DeviceKind device : {DeviceKind::kCpu, DeviceKind::kSim}) {
+  for (const std::string device : {"cpu", "sim"}) {
     options_.device = device;
     Loader loader(options_, Open());
     std::vector<Batch> kept;
@@ -112,7 +112,7 @@ TEST_F(Life, ReportsFromTheRestartOn) {
 }
 
 TEST_F(Life, CanBeDestroyedAtEveryMoment) {
-  for (const DeviceKind device : {DeviceKind::kCpu, DeviceKind::kSim}) {
+  for (const std::string device : {"cpu", "sim"}) {
     for (const int workers : {0, 4}) {
       for (int taken = 0; taken <= 6; ++taken) {
         options_.device = device;

@@ -71,6 +71,26 @@ TEST(LoaderOptions, TakeTheEndsOfEveryRange) {
   EXPECT_NO_THROW(Validate(most));
 }
 
+TEST(LoaderOptions, KnowDevicesByTheirNames) {
+  LoaderOptions options;
+  for (const char* name : {"auto", "cpu", "sim", "cuda", "cuda:0", "cuda:15", "GPU-1b2c"}) {
+    options.device = options.pin_memory_for = name;
+    EXPECT_NO_THROW(Validate(options)) << name;
+  }
+  for (const char* name : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:99999", "CUDA"}) {
+    options.device = name;
+    EXPECT_THROW(Validate(options), std::invalid_argument) << name;
+  }
+}
+
+TEST(LoaderOptions, TakeNoMoreThanFourGigabytesOfLockedMemoryUnasked) {
+  LoaderOptions options;
+  options.device = "sim";
+  EXPECT_LE(Resolve(options).memory_limit_bytes, int64_t{4} << 30);
+  options.memory_limit_bytes = int64_t{5} << 30;
+  EXPECT_EQ(Resolve(options).memory_limit_bytes, int64_t{5} << 30);
+}
+
 TEST(LoaderOptions, HaveWordsForEveryChoice) {
   EXPECT_EQ(OnErrorName(OnError::kRaise), "raise");
   EXPECT_EQ(OnErrorName(OnError::kSkip), "skip");
@@ -78,9 +98,6 @@ TEST(LoaderOptions, HaveWordsForEveryChoice) {
   EXPECT_EQ(ReaderName(ReaderKind::kAuto), "auto");
   EXPECT_EQ(ReaderName(ReaderKind::kUring), "io_uring");
   EXPECT_EQ(ReaderName(ReaderKind::kPread), "pread");
-  EXPECT_EQ(DeviceName(DeviceKind::kAuto), "auto");
-  EXPECT_EQ(DeviceName(DeviceKind::kCpu), "cpu");
-  EXPECT_EQ(DeviceName(DeviceKind::kSim), "sim");
 }
 
 }  // namespace

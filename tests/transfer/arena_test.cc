@@ -10,6 +10,7 @@
 #include <limits>
 #include <new>
 #include <utility>
+#include <vector>
 
 namespace stoker {
 namespace {
@@ -33,6 +34,30 @@ TEST(Arena, TakesOnlyThePagesThatAreWritten) {
   unsigned char resident[64] = {};
   ASSERT_EQ(mincore(arena.data(), 64 * kPageBytes, resident), 0);
   EXPECT_EQ(std::count_if(resident, resident + 64, [](unsigned char page) { return (page & 1) != 0; }), 0);
+}
+
+TEST(Arena, BeginsOnAHugePageWhereItIsAtLeastOne) {
+  for (const size_t bytes : {Arena::kHugePageBytes, Arena::kHugePageBytes + 1, 5 * Arena::kHugePageBytes - 1}) {
+    std::byte* memory = nullptr;
+    {
+      Arena arena(bytes);
+      memory = arena.data();
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % Arena::kHugePageBytes, 0u);
+      memory[0] = memory[bytes - 1] = std::byte{1};
+    }
+    EXPECT_FALSE(IsMapped(memory));
+    EXPECT_FALSE(IsMapped(memory + (bytes - 1) / kPageBytes * kPageBytes));
+  }
+}
+
+TEST(Arena, FaultsEveryPageIn) {
+  for (const int node : {-1, 0, 100'000}) {
+    Arena arena(3 * Arena::kHugePageBytes + 7 * kPageBytes);
+    arena.FaultIn(node);
+    std::vector<unsigned char> resident(arena.size() / kPageBytes);
+    ASSERT_EQ(mincore(arena.data(), arena.size(), resident.data()), 0);
+    EXPECT_TRUE(std::ranges::all_of(resident, [](unsigned char page) { return (page & 1) != 0; })) << node;
+  }
 }
 
 TEST(Arena, MayBeEmpty) {

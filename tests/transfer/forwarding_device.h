@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <system_error>
 #include <utility>
 
@@ -14,8 +13,10 @@ class ForwardingDevice : public Device {
  public:
   explicit ForwardingDevice(std::unique_ptr<Device> device) : device_(std::move(device)) {}
 
-  std::string name() const override { return device_->name(); }
+  const DeviceInfo& info() const noexcept override { return device_->info(); }
   std::error_code Attach() noexcept override { return device_->Attach(); }
+  void Detach() noexcept override { device_->Detach(); }
+  std::error_code FreeMemory(size_t& bytes) noexcept override { return device_->FreeMemory(bytes); }
   std::error_code Allocate(size_t bytes, void*& memory) noexcept override { return device_->Allocate(bytes, memory); }
   std::error_code Free(void* memory) noexcept override { return device_->Free(memory); }
   std::error_code RegisterHost(void* memory, size_t bytes) noexcept override {
@@ -45,6 +46,10 @@ class ForwardingDevice : public Device {
   }
   std::error_code CopyToHostAsync(void* to, const void* from, size_t bytes, StreamHandle stream) noexcept override {
     return device_->CopyToHostAsync(to, from, bytes, stream);
+  }
+  bool can_finish() const noexcept override { return device_->can_finish(); }
+  std::error_code FinishAsync(const FinishLaunch& launch, StreamHandle stream) noexcept override {
+    return device_->FinishAsync(launch, stream);
   }
 
  private:

@@ -33,9 +33,16 @@ SlotLayout Layout() {
 }
 
 Bytes PixelsOf(int64_t batch) { return Bytes(kBatch * kPixelBytes, static_cast<std::byte>(batch + 1)); }
-Bytes PixelsIn(const DeviceSlot& slot) {
-  const auto* begin = static_cast<const std::byte*>(slot.memory);
-  return Bytes(begin, begin + kBatch * kPixelBytes);
+// Read back on a stream of its own, so only what is there for everybody is seen.
+Bytes PixelsIn(Device& device, const DeviceSlot& slot) {
+  const DeviceScope scope(device);
+  Bytes pixels(kBatch * kPixelBytes);
+  StreamHandle stream = 0;
+  EXPECT_FALSE(device.CreateStream(stream));
+  EXPECT_FALSE(device.CopyToHostAsync(pixels.data(), slot.tensor, pixels.size(), stream));
+  EXPECT_FALSE(device.SynchronizeStream(stream));
+  EXPECT_FALSE(device.DestroyStream(stream));
+  return pixels;
 }
 
 void ExpectHoldsNothing(Device& device, Ring& ring) {
@@ -51,7 +58,8 @@ class PrefetcherTest : public testing::Test {
   void Start(std::unique_ptr<Device> device, uint32_t device_slots) {
     device_ = std::move(device);
     ASSERT_FALSE(device_->Attach());
-    prefetcher_ = std::make_unique<Prefetcher>(*device_, ring_, device_slots, SteadyNow);
+    prefetcher_ =
+        std::make_unique<Prefetcher>(*device_, ring_, Prefetcher::Options{.device_slots = device_slots}, SteadyNow);
     prefetcher_->Start();
   }
   // Fills the next host slot with its batch's bytes; false where none is free.
@@ -107,7 +115,7 @@ TEST_F(PrefetcherTest, BringsBatchesToTheHostInOrder) {
     DeviceSlot* const slot = Take();
     EXPECT_EQ(slot->batch, batch);
     EXPECT_EQ(slot->count, kBatch);
-    EXPECT_EQ(PixelsIn(*slot), PixelsOf(batch));
+    EXPECT_EQ(PixelsIn(*device_, *slot), PixelsOf(batch));
     EXPECT_EQ(prefetcher_->held_by_caller(), 1u);
     prefetcher_->Return(*slot, kHostStream);
     EXPECT_EQ(prefetcher_->held_by_caller(), 0u);
@@ -123,7 +131,7 @@ TEST_F(PrefetcherTest, BringsBatchesToAConsumersStreamInOrder) {
     }
     DeviceSlot* const slot = Take(stream);
     seen.push_back(&Pinned(kPixelBytes));
-    ASSERT_FALSE(device_->CopyToHostAsync(seen.back()->data(), slot->memory, kPixelBytes, stream));
+    ASSERT_FALSE(device_->CopyToHostAsync(seen.back()->data(), slot->tensor, kPixelBytes, stream));
     prefetcher_->Return(*slot, stream);
   }
   ASSERT_FALSE(device_->SynchronizeStream(stream));
@@ -149,7 +157,7 @@ TEST_F(PrefetcherTest, GivesAHostSlotBackOnlyWhenItsCopyIsComplete) {
   std::atomic<int> complete{-1};
   on_free_ = [&] {
     while (taken == nullptr) std::this_thread::yield();
-    complete = PixelsIn(*taken) == PixelsOf(0) ? 1 : 0;
+    complete = PixelsIn(*device_, *taken) == PixelsOf(0) ? 1 : 0;
   };
   Start(kSlow, 1);
   const StreamHandle stream = Stream();
@@ -168,10 +176,10 @@ TEST_F(PrefetcherTest, OverwritesNoDeviceSlotThatAConsumersStreamStillReads) {
   Produce();
   DeviceSlot* slot = Take(stream);
   Occupy(stream);
-  ASSERT_FALSE(device_->CopyToHostAsync(seen.data(), slot->memory, seen.size(), stream));
+  ASSERT_FALSE(device_->CopyToHostAsync(seen.data(), slot->tensor, seen.size(), stream));
   prefetcher_->Return(*slot, stream);
   slot = Take();  // the next batch, in the same device slot
-  EXPECT_EQ(PixelsIn(*slot), PixelsOf(1));
+  EXPECT_EQ(PixelsIn(*device_, *slot), PixelsOf(1));
   ASSERT_FALSE(device_->SynchronizeStream(stream));
   EXPECT_EQ(seen, PixelsOf(0));
 }
@@ -183,7 +191,7 @@ TEST_F(PrefetcherTest, EndsOnlyWhenAConsumersStreamHasReadWhatCameBack) {
   Produce();
   DeviceSlot* const slot = Take(stream);
   Occupy(stream);
-  ASSERT_FALSE(device_->CopyToHostAsync(seen.data(), slot->memory, seen.size(), stream));
+  ASSERT_FALSE(device_->CopyToHostAsync(seen.data(), slot->tensor, seen.size(), stream));
   prefetcher_->Return(*slot, stream);
   prefetcher_.reset();
   EXPECT_FALSE(device_->SynchronizeStream(stream));
@@ -249,7 +257,7 @@ TEST_F(PrefetcherTest, CopiesFromPageableMemoryWhereNothingCanBePinned) {
   for (int64_t batch = 0; batch < 10; ++batch) {
     Produce();
     DeviceSlot* const slot = Take();
-    EXPECT_EQ(PixelsIn(*slot), PixelsOf(batch));
+    EXPECT_EQ(PixelsIn(*device_, *slot), PixelsOf(batch));
     prefetcher_->Return(*slot, kHostStream);
   }
 }
@@ -259,7 +267,7 @@ TEST_F(PrefetcherTest, SaysHowManyBytesTheDeviceHasNoRoomForAndKeepsNone) {
   ASSERT_FALSE(device_->Attach());
   try {
     const auto slots = static_cast<uint32_t>(kDeviceBytes / ring_.layout().bytes() + 1);
-    Prefetcher prefetcher(*device_, ring_, slots, SteadyNow);
+    Prefetcher prefetcher(*device_, ring_, {.device_slots = slots}, SteadyNow);
     FAIL() << "made slots out of nothing";
   } catch (const std::system_error& error) {
     EXPECT_EQ(error.code(), DeviceError::kOutOfMemory);
@@ -278,7 +286,7 @@ TEST_F(PrefetcherTest, MayBeDestroyedAtAnyMoment) {
     StreamHandle stream = 0;
     ASSERT_FALSE(device->CreateStream(stream));
     {
-      Prefetcher prefetcher(*device, ring, 1 + random() % 3, SteadyNow);
+      Prefetcher prefetcher(*device, ring, {.device_slots = static_cast<uint32_t>(1 + random() % 3)}, SteadyNow);
       if (random() % 8 != 0) prefetcher.Start();
       for (uint32_t step = random() % 12; step > 0; --step) {
         if (BatchSlot* const slot = ring.TryLease(1)) SampleSlot(*slot, 0).Release();

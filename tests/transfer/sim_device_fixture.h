@@ -24,7 +24,7 @@ inline Bytes Filled(size_t bytes, int value) { return Bytes(bytes, static_cast<s
 class SimDeviceTest : public testing::Test {
  protected:
   void Start(const SimOptions& options = {}) {
-    device_ = MakeSimDevice(options);
+    device_ = std::make_unique<SimDevice>(options);
     ASSERT_EQ(device_->Attach(), std::error_code());
   }
   std::byte* Allocate(size_t bytes) {
@@ -55,7 +55,7 @@ class SimDeviceTest : public testing::Test {
 
   Bytes long_source_;  // outlives the device, which still reads it
   std::byte* long_target_ = nullptr;
-  std::unique_ptr<Device> device_;
+  std::unique_ptr<SimDevice> device_;
 };
 
 }  // namespace stoker

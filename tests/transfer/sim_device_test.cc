@@ -1,8 +1,11 @@
 #include "transfer/sim_device.h"
 
 #include <algorithm>
+#include <string>
 #include <thread>
+#include <utility>
 
+#include "tests/transfer/device_conformance.h"
 #include "tests/transfer/sim_device_fixture.h"
 
 namespace stoker {
@@ -252,11 +255,20 @@ TEST_F(SimDeviceTest, ServesManyThreads) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(DeviceError, HasWords) {
-  EXPECT_EQ(make_error_code(DeviceError::kOutOfMemory).message(), "out of device memory");
-  EXPECT_STREQ(device_category().name(), "device");
-  EXPECT_EQ(device_category().message(99), "unknown device error 99");
+DeviceUnderTest Strict(std::string name, SimMode mode, uint64_t seed = 0) {
+  return {.name = std::move(name),
+          .make = [=] { return MakeSimDevice(StrictSim(mode, seed)); },
+          // The modelled link may be done before the test looks, the eager device always is.
+          .asynchronous = mode == SimMode::kLazy || mode == SimMode::kRandom,
+          .long_copy_bytes = size_t{1} << 16};
 }
+
+INSTANTIATE_TEST_SUITE_P(Sim, DeviceConformance,
+                         testing::Values(Strict("modelled", SimMode::kModelled), Strict("lazy", SimMode::kLazy),
+                                         Strict("eager", SimMode::kEager), Strict("random1", SimMode::kRandom, 1),
+                                         Strict("random2", SimMode::kRandom, 2),
+                                         Strict("random3", SimMode::kRandom, 3)),
+                         NameOfDevice);
 
 }  // namespace
 }  // namespace stoker

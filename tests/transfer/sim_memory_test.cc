@@ -116,5 +116,40 @@ TEST_F(SimMemoryTest, DoesNotTouchMemoryThatWentAway) {
   }
 }
 
+TEST_F(SimMemoryTest, SaysHowMuchIsFree) {
+  Start({.memory_bytes = 1000});
+  size_t bytes = 0;
+  EXPECT_FALSE(device_->FreeMemory(bytes));
+  EXPECT_EQ(bytes, 1000u);
+  std::byte* const block = Allocate(600);
+  EXPECT_FALSE(device_->FreeMemory(bytes));
+  EXPECT_EQ(bytes, 400u);
+  EXPECT_FALSE(device_->Free(block));
+  EXPECT_FALSE(device_->FreeMemory(bytes));
+  EXPECT_EQ(bytes, 1000u);
+}
+
+TEST_F(SimMemoryTest, LetsTheHostReadAndWriteWhereItMay) {
+  Start();
+  std::byte* const memory = Allocate(64);
+  memory[0] = std::byte{1};
+  EXPECT_EQ(memory[0], std::byte{1});
+  EXPECT_EQ(memory[63], std::byte{0xCD}) << "fresh memory is poisoned";
+}
+
+using SimMemoryDeathTest = SimDeviceTest;
+
+TEST_F(SimMemoryDeathTest, FaultsWhereTheHostMayNot) {
+  Start({.mode = SimMode::kEager, .host_may_access = false});
+  volatile std::byte* const memory = Allocate(64);
+  EXPECT_DEATH((void)memory[0], "");
+  EXPECT_DEATH(memory[63] = std::byte{1}, "");
+}
+
+TEST_F(SimMemoryTest, RefusesToRegisterItsOwnMemory) {
+  Start();
+  EXPECT_EQ(device_->RegisterHost(Allocate(64), 64), DeviceError::kInvalidValue);
+}
+
 }  // namespace
 }  // namespace stoker
