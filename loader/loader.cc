@@ -10,6 +10,7 @@
 #include "loader/delivery.h"
 #include "loader/error_policy.h"
 #include "loader/feeder.h"
+#include "loader/machine.h"
 #include "loader/sample_task.h"
 #include "loader/sampler.h"
 #include "loader/seams.h"
@@ -99,6 +100,8 @@ Loader::Impl::Impl(LoaderOptions options, std::shared_ptr<const Source> source, 
   const Cause slot_freed_by = transfer.upload ? Cause::kCopy : Cause::kConsumer;
   const SampleSpec written = transfer.written;
   const bool device_finishes = transfer.finish.has_value();
+  std::vector<int> near;
+  if (transfer.device != nullptr && options_.near_device) near = CpusOfNode("/sys", transfer.device->info().numa_node);
   const auto wake = [wake_up = wake_up_] { wake_up->Signal(); };
   delivery_ = std::make_shared<Delivery>(std::move(transfer), plan_.slots, plan_.device_slots, now_, wake);
   const size_t spare = static_cast<size_t>(options_.memory_limit_bytes) - plan_.host_bytes();
@@ -110,7 +113,7 @@ Loader::Impl::Impl(LoaderOptions options, std::shared_ptr<const Source> source, 
   // Files in the page cache wait for a worker without a buffer, as many as there are buffers; the others hold one.
   workers_ = std::make_unique<Workers>(
       workers, 2 * plan_.read_buffers, [this](uint32_t worker, SampleJob job) { task_->Run(worker, std::move(job)); },
-      plan_.read_buffers / 4, wake);
+      plan_.read_buffers / 4, wake, std::move(near));
   feeder_ = std::make_unique<Feeder>(FeederParts{
       options_, *source_, delivery_->ring(), *buffers_, *task_, *workers_, *log_, *wake_up_, now_, slot_freed_by,
       [this, make_reader = std::move(seams.make_reader)](const Reader::Options& reader_options, std::string& choice) {

@@ -1,9 +1,11 @@
 #include "loader/machine.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
@@ -85,6 +87,40 @@ CgroupLimits ReadCgroupLimits(const std::string& root, const std::string& own_pa
   Tighten(limits, quota > 0 && period > 0 ? quota / period : 0,
           limit > 0 && limit < kNoLimitV1 ? std::max<int64_t>(limit - used, 1) : 0);
   return limits;
+}
+
+std::vector<int> CpusOfNode(const std::string& root, int node) {
+  if (node < 0) return {};
+  cpu_set_t usable;
+  CPU_ZERO(&usable);
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0) return {};
+  std::vector<int> cpus;
+  // "0-3,8,10-11"
+  std::istringstream list(FirstLine(root + "/devices/system/node/node" + std::to_string(node) + "/cpulist"));
+  for (std::string range; std::getline(list, range, ',');) {
+    int first = 0, last = 0;
+    const int numbers = std::sscanf(range.c_str(), "%d-%d", &first, &last);
+    if (numbers < 1 || first < 0) return {};
+    if (numbers == 1) last = first;
+    for (int cpu = first; cpu <= last && cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &usable)) cpus.push_back(cpu);
+    }
+  }
+  return static_cast<int>(cpus.size()) < CPU_COUNT(&usable) ? cpus : std::vector<int>();
+}
+
+void StayOn(const std::vector<int>& cpus) {
+  thread_local std::vector<int> kept_on;
+  thread_local cpu_set_t before;
+  if (kept_on == cpus) return;
+  // The process's own: a thread inherits where the one that made it happened to be kept.
+  if (kept_on.empty()) sched_getaffinity(getpid(), sizeof before, &before);
+  cpu_set_t set = before;
+  if (!cpus.empty()) CPU_ZERO(&set);
+  for (const int cpu : cpus) CPU_SET(cpu, &set);
+  // Where the kernel refuses, the thread goes on where it was: slower, not wrong.
+  sched_setaffinity(0, sizeof set, &set);
+  kept_on = cpus;
 }
 
 int32_t UsableCpus() {

@@ -66,6 +66,9 @@ struct LoaderOptions {
   // and a batch that comes back is used again when the work that the stream given to Next() had then is done.
   // Empty: not so. Overrides `device`.
   std::string pin_memory_for = {};
+  // Decode on the CPUs of the NUMA node next to the GPU, where this process may use some of them; page-locked memory is
+  // taken from that node always. False: on all CPUs, which is faster where the node's cannot keep up.
+  bool near_device = true;
   // Where the caller keeps more batches than there are slots: true adds slots beyond the budget (counted in the
   // report), in host memory only; false makes Next() throw kAllSlotsHeld.
   bool grow_slots = false;

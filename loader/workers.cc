@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "loader/error.h"
+#include "loader/machine.h"
 
 namespace stoker {
 namespace {
@@ -94,12 +95,14 @@ class WorkerPool {
   std::atomic<tbb::task_arena*> arena_{nullptr};
 };
 
-Workers::Workers(uint32_t max_workers, size_t queue, Task task, size_t low, std::function<void()> on_low)
+Workers::Workers(uint32_t max_workers, size_t queue, Task task, size_t low, std::function<void()> on_low,
+                 std::vector<int> cpus)
     : max_workers_(max_workers),
       task_(std::move(task)),
       low_(low),
       on_low_(std::move(on_low)),
       pool_(max_workers > 0 ? WorkerPool::Shared(max_workers) : nullptr),
+      cpus_(std::move(cpus)),
       waiting_(std::max<size_t>(queue, 1)),
       active_(max_workers) {
   CheckThreads();
@@ -123,6 +126,7 @@ void Workers::StartOne() {
 }
 
 void Workers::Run() {
+  StayOn(cpus_);  // the thread may have worked for another loader
   mutex_.Lock();
   while (!waiting_.empty() && running_ <= active_) {
     SampleJob job = waiting_.Pop();

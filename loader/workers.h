@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "loader/sample_job.h"
 #include "transfer/fixed_queue.h"
@@ -24,7 +25,9 @@ class Workers {
 
   // `max_workers` is the largest number that SetActive may choose; `queue` the most jobs waiting at once. `on_low` is
   // called by a worker when the waiting jobs fall to `low`.
-  Workers(uint32_t max_workers, size_t queue, Task task, size_t low = 0, std::function<void()> on_low = {});
+  // Jobs run on `cpus` alone; empty: on any.
+  Workers(uint32_t max_workers, size_t queue, Task task, size_t low = 0, std::function<void()> on_low = {},
+          std::vector<int> cpus = {});
   // Waits for the jobs that run; those that wait are dropped.
   ~Workers();
   Workers(const Workers&) = delete;
@@ -52,6 +55,7 @@ class Workers {
   const size_t low_;
   const std::function<void()> on_low_;
   const std::shared_ptr<WorkerPool> pool_;
+  const std::vector<int> cpus_;
 
   mutable Mutex mutex_;
   CondVar idle_;

@@ -191,6 +191,7 @@ LoaderOptions OptionsFrom(const py::dict& given) {
   set("device", options.device);
   choose("normalize_on", options.normalize_on, kNormalizeOn);
   set("pin_memory_for", options.pin_memory_for);
+  set("near_device", options.near_device);
   set("grow_slots", options.grow_slots);
   set("memory_limit", options.memory_limit_bytes);
   set("read_deadline", options.read_deadline_seconds);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "loader/options.h"
 #include "tests/loader/picture_folder.h"
@@ -123,6 +124,44 @@ TEST(Machine, SharesItsCpusWithTheOtherRanks) {
 }
 
 TEST(Machine, HasMemoryLeft) { EXPECT_GT(AvailableMemoryBytes(), 0); }
+
+// The CPUs that this thread may use, ascending.
+std::vector<int> Usable() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+TEST_F(Cgroup, KnowsTheCpusOfANode) {
+  const std::vector<int> usable = Usable();
+  const std::string one = std::to_string(usable.front());
+  Write("devices/system/node/node1/cpulist", one + ",1020-1023\n");
+  Write("devices/system/node/node2/cpulist", "0-1023\n");
+  Write("devices/system/node/node3/cpulist", "x\n");
+  Write("devices/system/node/node4/cpulist", "\n");
+  // Where there is one CPU, it is no choice.
+  const std::vector<int> chosen = usable.size() > 1 ? std::vector<int>{usable.front()} : std::vector<int>();
+  EXPECT_EQ(CpusOfNode(root_.string(), 1), chosen);
+  for (const int node : {-1, 0, 2, 3, 4}) EXPECT_TRUE(CpusOfNode(root_.string(), node).empty()) << node;
+}
+
+TEST(StayOn, MovesTheThreadAndBringsItBack) {
+  std::thread([] {
+    const std::vector<int> before = Usable();
+    for (const int cpu : before) {
+      StayOn({cpu});
+      EXPECT_EQ(Usable(), std::vector<int>{cpu});
+      EXPECT_EQ(sched_getcpu(), cpu);
+    }
+    StayOn({});
+    EXPECT_EQ(Usable(), before);
+  }).join();
+}
 
 }  // namespace
 }  // namespace stoker

@@ -1,6 +1,7 @@
 #include "loader/workers.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -132,6 +133,20 @@ TEST(Workers, RunAtMostAsManyAsAreActive) {
   gate.Open(40);
   AwaitIdle(workers);
   EXPECT_EQ(done, 40);
+}
+
+TEST(Workers, RunOnTheCpusThatTheyWereGiven) {
+  // Two loaders in turns, on threads that both use.
+  std::atomic<int> elsewhere{0};
+  Workers anywhere(2, 64, [](uint32_t, SampleJob) {});
+  Workers near(2, 64, [&](uint32_t, SampleJob) { elsewhere += sched_getcpu() == 0 ? 0 : 1; }, 0, {}, {0});
+  for (int i = 0; i < 64; ++i) {
+    anywhere.Push({});
+    near.Push({});
+  }
+  AwaitIdle(near);
+  AwaitIdle(anywhere);
+  EXPECT_EQ(elsewhere, 0);
 }
 
 TEST(Workers, GoDownToFewerWhileTheyRun) {
