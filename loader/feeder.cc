@@ -102,6 +102,7 @@ void Feeder::Run() {
       .deadline_ns = static_cast<int64_t>(parts_.options.read_deadline_seconds * 1e9),
       .now = parts_.now,
       .abandoned = &abandoned_,
+      .fixed = parts_.lock_buffers ? parts_.buffers.memory() : std::span<uint8_t>(),
   };
   try {
     std::string choice;

@@ -33,6 +33,7 @@ struct FeederParts {
   StallLog& log;
   WakeUp& wake_up;
   NowFn now;
+  bool lock_buffers;    // for io_uring, where the memory limit lets it
   Cause slot_freed_by;  // kConsumer where the caller gets host slots, kCopy where a device does
   // Makes the reader, on the feeder thread; its name and why it was chosen go into `choice`.
   std::function<std::unique_ptr<Reader>(const Reader::Options&, std::string& choice)> make_reader;

@@ -115,7 +115,8 @@ Loader::Impl::Impl(LoaderOptions options, std::shared_ptr<const Source> source, 
       workers, 2 * plan_.read_buffers, [this](uint32_t worker, SampleJob job) { task_->Run(worker, std::move(job)); },
       plan_.read_buffers / 4, wake, std::move(near));
   feeder_ = std::make_unique<Feeder>(FeederParts{
-      options_, *source_, delivery_->ring(), *buffers_, *task_, *workers_, *log_, *wake_up_, now_, slot_freed_by,
+      options_, *source_, delivery_->ring(), *buffers_, *task_, *workers_, *log_, *wake_up_, now_,
+      delivery_->device() != nullptr, slot_freed_by,
       [this, make_reader = std::move(seams.make_reader)](const Reader::Options& reader_options, std::string& choice) {
         return make_reader(options_.reader, *source_, reader_options, choice);
       }});

@@ -67,6 +67,8 @@ class ReadBuffers {
   // Bytes of oversized leases now, and the most there ever were.
   size_t oversized_bytes_peak() const EXCLUDES(mutex_);
   uint32_t leased() const EXCLUDES(mutex_);
+  // All of them, side by side.
+  std::span<uint8_t> memory() const noexcept { return {reinterpret_cast<uint8_t*>(arena_.data()), arena_.size()}; }
   size_t buffer_bytes() const noexcept { return buffer_bytes_; }
   size_t count() const noexcept { return buffers_.size(); }
 

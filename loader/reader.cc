@@ -39,6 +39,7 @@ std::unique_ptr<Reader> MakeReader(ReaderKind kind, const Source& source, const 
   std::string reason;
   if (std::unique_ptr<Reader> uring = MakeUringReader(source, options, reason)) {
     choice = kind == ReaderKind::kUring ? "io_uring (asked for)" : "page cache first, then io_uring (self-test passed)";
+    if (!uring->about_fixed().empty()) choice += fmt::format(", {}", uring->about_fixed());
     return uring;
   }
   if (kind == ReaderKind::kUring) throw std::runtime_error("reader io_uring cannot be used: " + reason);

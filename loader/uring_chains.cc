@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cerrno>
@@ -70,9 +71,15 @@ struct UringChains::State {
     armed = true;
   }
 
+  bool IsLocked(std::span<uint8_t> memory) const noexcept {
+    return !locked.empty() && memory.data() >= locked.data() &&
+           memory.data() + memory.size() <= locked.data() + locked.size();
+  }
+
   io_uring ring = {};
   bool made = false;
   std::vector<Chain> chains;
+  std::span<uint8_t> locked;
   int event = -1;
   uint64_t event_value = 0;
   bool armed = false;
@@ -115,6 +122,17 @@ bool UringChains::Make(std::string& reason) {
   return true;
 }
 
+bool UringChains::LockMemory(std::span<uint8_t> memory, std::string& reason) {
+  // The kernel takes no more than 1 GiB a buffer: of what is behind, reads look the pages up.
+  const iovec buffer = {memory.data(), std::min(memory.size(), size_t{1} << 30)};
+  if (const int result = io_uring_register_buffers(&state_->ring, &buffer, 1); result < 0) {
+    reason = ReasonFor(-result);
+    return false;
+  }
+  state_->locked = memory.first(buffer.iov_len);
+  return true;
+}
+
 void UringChains::Queue(uint32_t index, const char* path, std::span<uint8_t> to, uint64_t offset) noexcept {
   assert(!under_way(index));
   const uint64_t tag = uint64_t{index} * kSteps;
@@ -127,7 +145,13 @@ void UringChains::Queue(uint32_t index, const char* path, std::span<uint8_t> to,
   io_uring_sqe_set_data64(open, tag);
 
   io_uring_sqe* read = state_->NextSqe();
-  io_uring_prep_read(read, static_cast<int>(index), to.data(), static_cast<unsigned>(to.size()), offset);
+  const auto file = static_cast<int>(index);
+  const auto bytes = static_cast<unsigned>(to.size());
+  if (state_->IsLocked(to)) {
+    io_uring_prep_read_fixed(read, file, to.data(), bytes, offset, 0);
+  } else {
+    io_uring_prep_read(read, file, to.data(), bytes, offset);
+  }
   // Hard: a short read (and every read that looks for growth is one) would break a soft link, and the close with it.
   io_uring_sqe_set_flags(read, IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK);
   io_uring_sqe_set_data64(read, tag + 1);

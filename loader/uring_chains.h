@@ -22,6 +22,9 @@ class UringChains {
   // Makes the ring with the best flags that this kernel knows. False with the reason where it cannot be had.
   bool Make(std::string& reason);
 
+  // Reads into `memory` need not look its pages up any more. False with the reason where that is not to be had.
+  bool LockMemory(std::span<uint8_t> memory, std::string& reason);
+
   // Queues open(`path`) -> read(`to`, at `offset`) -> close on chain `index`. The path and the memory must stay until
   // the chain comes back. Requires: the chain is not under way.
   void Queue(uint32_t index, const char* path, std::span<uint8_t> to, uint64_t offset) noexcept;

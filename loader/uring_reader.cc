@@ -40,9 +40,16 @@ class UringReader final : public Reader {
   ~UringReader() override;
 
   // Sets the ring up and proves it by a real chain of open, read and close. False with the reason where it fails.
-  bool Start(std::string& reason) { return chains_.Make(reason) && SelfTest(reason); }
+  bool Start(std::string& reason) {
+    if (!chains_.Make(reason) || !SelfTest(reason)) return false;
+    if (options_.fixed.empty()) return true;
+    std::string refusal;
+    about_fixed_ = chains_.LockMemory(options_.fixed, refusal) ? "fixed buffers" : "no fixed buffers: " + refusal;
+    return true;
+  }
 
   std::string_view name() const noexcept override { return "io_uring"; }
+  std::string_view about_fixed() const noexcept override { return about_fixed_; }
   bool has_room() const noexcept override { return in_flight_ + lost_ < options_.queue_depth; }
   uint32_t in_flight() const noexcept override { return in_flight_; }
   void Submit(SampleJob job) noexcept override;
@@ -62,6 +69,7 @@ class UringReader final : public Reader {
   const Options options_;
   UringChains chains_;
   std::unique_ptr<std::vector<Entry>> entries_;
+  std::string about_fixed_;
   uint32_t in_flight_ = 0;
   uint32_t lost_ = 0;
 };

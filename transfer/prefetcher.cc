@@ -78,7 +78,10 @@ Prefetcher::~Prefetcher() {
 bool Prefetcher::WaitUntilIdle() noexcept {
   (void)device_.RecordEvent(drained_[0], copy_stream_);
   if (options_.finish) (void)device_.RecordEvent(drained_[1], finish_stream_);
-  const auto runs = [this](EventHandle event) { return device_.QueryEvent(event) == DeviceError::kNotReady; };
+  // An error that does not last says nothing about the work: only asked twice is it believed.
+  const auto runs = [this](EventHandle event) {
+    return device_.QueryEvent(event) && device_.QueryEvent(event) == DeviceError::kNotReady;
+  };
   const auto deadline = std::chrono::steady_clock::now() + options_.copy_deadline;
   while (std::ranges::any_of(drained_, runs) ||
          std::ranges::any_of(slots_.slots(), [&](const auto& slot) { return runs(slot->released); })) {

@@ -89,6 +89,31 @@ class ReaderTest : public testing::TestWithParam<ReaderKind> {
   std::unique_ptr<Reader> reader_;
 };
 
+TEST_P(ReaderTest, GivesTheBytesThroughLockedMemory) {
+  Reader::Options options = Options(4);
+  options.fixed = buffers_->memory();  // 4 MiB: below every memlock limit
+  std::string choice;
+  reader_ = MakeReader(GetParam(), source_, options, choice);
+  EXPECT_EQ(reader_->about_fixed(), GetParam() == ReaderKind::kUring ? "fixed buffers" : "");
+  for (uint32_t i = 0; i < 40; ++i) {
+    const Bytes contents = Noise(i % 3 == 0 ? 200'000 : 1 + 4096 * (i % 15), i);  // some have memory of their own
+    const uint32_t file = Add(std::to_string(i), contents);
+    EXPECT_EQ(BytesOf(Read(Whole(file, contents.size()))), contents);
+  }
+}
+
+TEST_P(ReaderTest, ReadsOnWhereMemoryCannotBeLocked) {
+  if (GetParam() != ReaderKind::kUring) return;
+  Reader::Options options = Options(4);
+  options.fixed = {reinterpret_cast<uint8_t*>(uintptr_t{4096}), 4096};  // no memory at all
+  std::string choice;
+  reader_ = MakeReader(GetParam(), source_, options, choice);
+  EXPECT_NE(choice.find(", no fixed buffers: "), std::string::npos) << choice;
+  const Bytes contents = Noise(5000, 1);
+  const uint32_t file = Add("file", contents);
+  EXPECT_EQ(BytesOf(Read(Whole(file, contents.size()))), contents);
+}
+
 TEST_P(ReaderTest, GivesTheBytesOfManyFiles) {
   constexpr uint32_t kFiles = 150;
   std::vector<Bytes> contents;
