@@ -71,7 +71,8 @@ void Batch::CopyPixelsTo(std::span<std::byte> to) const {
   StreamHandle stream = kHostStream;
   std::error_code error = scope.error();
   if (!error) error = device->CreateStream(stream);
-  if (!error) error = delivery_->WaitOn(slot_, stream);
+  // Not WaitOn: this stream is gone before the batch is.
+  if (!error) error = device->StreamWaitEvent(stream, slot_.device->ready);
   if (!error) error = device->CopyToHostAsync(to.data(), pixels(), to.size(), stream);
   if (!error) error = device->SynchronizeStream(stream);
   if (stream != kHostStream) (void)device->DestroyStream(stream);

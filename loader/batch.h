@@ -52,8 +52,9 @@ class Batch {
   // Copies the pixels to host memory; waits for the device. Requires: to.size() == pixel_bytes().
   void CopyPixelsTo(std::span<std::byte> to) const;
 
-  // Makes work submitted to `stream` from now on wait until the batch is there: for another stream than the one given
-  // to Next(). Throws std::system_error.
+  // Makes work submitted to `stream` from now on wait until the batch is there, and what comes into its memory next
+  // wait for that work: for another stream than the one given to Next(), alive until the batch is released. Throws
+  // std::system_error.
   void WaitOn(StreamHandle stream) const;
 
   // In host memory, one per sample. Labels are class indices, -1 where there is none; valid is 0 for a masked sample.

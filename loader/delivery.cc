@@ -1,5 +1,7 @@
 #include "loader/delivery.h"
 
+#include "loader/error.h"
+
 namespace stoker {
 
 Delivery::Delivery(TransferPlan transfer, uint32_t host_slots, uint32_t device_slots, NowFn now,
@@ -7,11 +9,16 @@ Delivery::Delivery(TransferPlan transfer, uint32_t host_slots, uint32_t device_s
     : now_(now),
       device_(std::move(transfer.device)),
       ring_(std::move(transfer.layout), host_slots, now, std::move(on_free), device_ != nullptr) {
-  if (transfer.upload) {
-    prefetcher_ = std::make_unique<Prefetcher>(
-        *device_, ring_, Prefetcher::Options{.device_slots = device_slots, .finish = std::move(transfer.finish)}, now);
-  } else if (device_ != nullptr) {
-    lender_ = std::make_unique<PinnedLender>(*device_, ring_, now);
+  try {
+    if (transfer.upload) {
+      prefetcher_ = std::make_unique<Prefetcher>(
+          *device_, ring_, Prefetcher::Options{.device_slots = device_slots, .finish = std::move(transfer.finish)},
+          now);
+    } else if (device_ != nullptr) {
+      lender_ = std::make_unique<PinnedLender>(*device_, ring_, now);
+    }
+  } catch (const std::system_error& error) {
+    throw Error(error.code(), "start", "", -1, error.what());
   }
 }
 
@@ -59,7 +66,7 @@ uint32_t Delivery::slots_for_caller() const {
   return prefetcher_ != nullptr ? prefetcher_->device_slots() : ring_.slots();
 }
 
-std::error_code Delivery::WaitOn(const Delivered& batch, StreamHandle stream) noexcept {
+std::error_code Delivery::WaitOn(const Delivered& batch, StreamHandle stream) {
   return batch.device != nullptr ? prefetcher_->WaitOn(*batch.device, stream) : std::error_code();
 }
 

@@ -21,6 +21,7 @@ namespace stoker {
 // Threads: thread-safe.
 class Delivery {
  public:
+  // Throws Error, saying what was wanted, where the device has no room.
   Delivery(TransferPlan transfer, uint32_t host_slots, uint32_t device_slots, NowFn now, std::function<void()> on_free);
 
   Ring& ring() noexcept { return ring_; }
@@ -41,8 +42,8 @@ class Delivery {
   uint32_t held_by_caller() const;
   uint32_t slots_for_caller() const;
 
-  // Makes work submitted to `stream` from now on wait until the batch is there.
-  std::error_code WaitOn(const Delivered& batch, StreamHandle stream) noexcept;
+  // Makes work submitted to `stream` from now on wait until the batch is there, and its release for that work.
+  std::error_code WaitOn(const Delivered& batch, StreamHandle stream);
 
   // Host bytes of a field of a batch: the device's own copy for all but the first one.
   const std::byte* HostField(const Delivered& batch, size_t field) const noexcept;

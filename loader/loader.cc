@@ -205,8 +205,9 @@ Delivered Loader::Impl::Take(StreamHandle stream, const WhileWaiting& while_wait
 void Loader::Impl::LogCopies() {
   Prefetcher* const prefetcher = delivery_->prefetcher();
   if (prefetcher == nullptr) return;
-  for (Prefetcher::CopyTimes copied; prefetcher->TakeCopied(copied);) {
-    log_->Copied(copied.batch, copied.start_ns, copied.end_ns);
+  for (Prefetcher::Copied copied; prefetcher->TakeCopied(copied);) {
+    log_->Copied(copied.batch, copied.stamps);
+    if (copied.released_by_stream) log_->DeviceDone(copied.stamps.device_slot_batch, copied.stamps.device_slot_ns);
   }
   log_->DeviceStalled(prefetcher->TakeDeviceStallNs());
 }

@@ -63,12 +63,17 @@ void StallLog::HandOver(BatchRecord record) noexcept {
   if (++since_fold_ >= fold_every_) Fold(record.returned_ns);
 }
 
-void StallLog::Copied(int64_t batch, int64_t start_ns, int64_t end_ns) noexcept {
+void StallLog::Copied(int64_t batch, const BatchStamps& stamps) noexcept {
   BatchRecord& record = batches_[PlaceOf(batch)];
   if (!kCountersOn || record.batch != batch || record.stamps.copy_end_ns != 0) return;
-  record.stamps.copy_start_ns = start_ns;
-  record.stamps.copy_end_ns = end_ns;
-  totals_.copy_ns += end_ns - start_ns;
+  record.stamps = stamps;
+  totals_.copy_ns += stamps.copy_end_ns - stamps.copy_start_ns;
+}
+
+void StallLog::DeviceDone(int64_t batch, int64_t end_ns) noexcept {
+  const BatchRecord& next = batches_[PlaceOf(batch + 1)];
+  if (!kCountersOn || next.batch != batch + 1 || next.requested_ns < begin_ns_) return;
+  totals_.stall_ns -= std::clamp(end_ns, next.requested_ns, next.returned_ns) - next.requested_ns;
 }
 
 bool StallLog::Find(const Node& node, int64_t& start_ns, Predecessor& before) const noexcept {
@@ -93,7 +98,16 @@ bool StallLog::Find(const Node& node, int64_t& start_ns, Predecessor& before) co
     return start_ns != 0;
   }
   start_ns = record.returned_ns;
-  before = record.stamps.copy_end_ns != 0 ? Predecessor{record.stamps.copy_end_ns, record.batch, Cause::kCopy} : filled;
+  const BatchStamps& stamps = record.stamps;
+  if (stamps.copy_end_ns != 0 && stamps.copy_end_ns <= record.returned_ns) {
+    before = {stamps.copy_end_ns, record.batch, Cause::kCopy};
+  } else {  // in host memory, or handed over as soon as the copy was issued
+    before = filled;
+    before.Consider({stamps.slot_seen_ns, stamps.device_slot_batch,
+                     stamps.device_slot_batch < 0 ? Cause::kNone
+                     : stamps.slot_seen_by_copy   ? Cause::kCopy
+                                                  : Cause::kConsumer});
+  }
   const BatchRecord& previous = batches_[PlaceOf(node.index - 1)];
   if (previous.batch == node.index - 1) before.Consider({record.requested_ns, previous.batch, Cause::kConsumer});
   return true;

@@ -65,8 +65,10 @@ class StallLog {
   // It returned `record` (whose requested_ns is filled in here).
   void HandOver(BatchRecord record) noexcept;
 
-  // The copy of a batch that was handed over before ended.
-  void Copied(int64_t batch, int64_t start_ns, int64_t end_ns) noexcept;
+  // The copy of a batch that was handed over before it ended: the final stamps.
+  void Copied(int64_t batch, const BatchStamps& stamps) noexcept;
+  // The device was done with a batch at `end_ns`: until then the caller's wait for the next one held nothing back.
+  void DeviceDone(int64_t batch, int64_t end_ns) noexcept;
   // The caller's stream stood still for batches, on the device: a part of its step that is ours.
   void DeviceStalled(int64_t ns) noexcept { totals_.device_stall_ns += ns; }
 

@@ -81,7 +81,8 @@ void Judge(const StallTotals& totals, const StageServers& servers, StallReport& 
   const auto wall = static_cast<double>(totals.wall_ns);
   report.images_per_second = static_cast<double>(totals.samples) * kNsPerSecond / wall;
   report.device_stall_share = static_cast<double>(totals.device_stall_ns) / wall;
-  report.stall_share = static_cast<double>(totals.stall_ns) / wall + report.device_stall_share;
+  // A wait that the device made up for is known only later, so that a report may be a little ahead of it.
+  report.stall_share = std::clamp(static_cast<double>(totals.stall_ns) / wall + report.device_stall_share, 0.0, 1.0);
   for (size_t i = 0; i < kStages; ++i) report.shares[i] = static_cast<double>(totals.blame_ns[i]) / wall;
   report.io_ceiling = Ceiling(servers.readers, totals.samples, totals.read_ns);
   report.decode_ceiling = Ceiling(servers.workers, totals.samples, totals.decode_ns + totals.augment_ns);

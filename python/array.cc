@@ -21,7 +21,8 @@ struct Export {
 };
 
 constexpr int64_t kDlpackNoSync = -1;
-constexpr int64_t kDlpackLegacy = 1;              // CUDA's own number for that stream, as 2 is for the thread's
+constexpr int64_t kDlpackLegacy = 1;              // CUDA's own number for that stream ...
+constexpr int64_t kDlpackPerThread = 2;           // ... and for the calling thread's own
 constexpr const char* kCapsuleName = "dltensor";  // renamed by whoever takes it (DLPack's Python specification)
 
 void DropUntaken(PyObject* capsule) {
@@ -79,7 +80,8 @@ py::capsule Array::ToDlpack(std::optional<int64_t> stream) const {
   if (wait_on_ && stream.value_or(kDlpackLegacy) != kDlpackNoSync) {
     const int64_t handle = stream.value_or(kDlpackLegacy);
     if (handle <= 0) throw py::buffer_error("stream " + std::to_string(handle) + ": DLPack has none of that number");
-    wait_on_(static_cast<StreamHandle>(handle));
+    // A thread's own stream is ordered with the legacy one, which is the same to whoever waits for it later.
+    wait_on_(handle == kDlpackPerThread ? kLegacyStream : static_cast<StreamHandle>(handle));
   }
   auto taken = std::make_unique<Export>();
   taken->shape = shape_;

@@ -32,8 +32,12 @@ BatchArrays OnGpu(Batch batch, int32_t index, Shape shape, DLDataType dtype) {
   const uint64_t position = batch.position();
   const Shape numbers = {batch.size()};
   const std::shared_ptr<const Batch> owner = Shared(std::move(batch));
+  const auto wait_on = [owner, pid = getpid()](StreamHandle stream) {
+    if (getpid() != pid) throw py::buffer_error("the batch is on a GPU, which a child of fork() has not: use spawn");
+    owner->WaitOn(stream);
+  };
   const auto array = [&](const void* data, const Shape& of, DLDataType type) {
-    return Array(owner, data, of, type, index, [owner](StreamHandle stream) { owner->WaitOn(stream); });
+    return Array(owner, data, of, type, index, wait_on);
   };
   return {array(owner->pixels(), shape, dtype), array(owner->device_labels(), numbers, kInt64),
           array(owner->device_ids(), numbers, kInt64), array(owner->device_valid(), numbers, kBool8), position};

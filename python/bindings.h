@@ -11,5 +11,6 @@ void BindRecipe(pybind11::module_& module);
 void BindReport(pybind11::module_& module);
 void BindSource(pybind11::module_& module);
 void BindLoader(pybind11::module_& module);
+void BindForeignBatches(pybind11::module_& module);
 
 }  // namespace stoker

@@ -15,5 +15,6 @@ PYBIND11_MODULE(_core, module) {
   stoker::BindReport(module);
   stoker::BindSource(module);
   stoker::BindLoader(module);
+  stoker::BindForeignBatches(module);
   module.def("leave", &stoker::Leave);
 }

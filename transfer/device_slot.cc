@@ -10,6 +10,12 @@ void ThrowIf(std::error_code error, const std::string& what) {
   if (error) throw std::system_error(error, what);
 }
 
+// All but `ready`, which may be another one.
+std::array<EventHandle*, 8> EventsOf(DeviceSlot& slot) {
+  return {&slot.copy_start,     &slot.uploaded,     &slot.released[0],    &slot.released[1],
+          &slot.waits[0].begin, &slot.waits[0].end, &slot.waits[1].begin, &slot.waits[1].end};
+}
+
 }  // namespace
 
 void DeviceSlots::Allocate(uint32_t slots, const SlotLayout& layout, const std::optional<DeviceFinish>& finish) {
@@ -23,10 +29,7 @@ void DeviceSlots::AllocateOne(DeviceSlot& slot, const SlotLayout& layout, const 
   slot.upload = Memory(layout.bytes());
   slot.tensor = finish ? Memory(finish->tensor_bytes) : slot.upload;
   if (layout.fields().size() > 1) slot.small_fields.resize(layout.bytes() - layout.fields()[1].offset);
-  for (EventHandle* event : {&slot.copy_start, &slot.uploaded, &slot.released, &slot.waits[0].begin, &slot.waits[0].end,
-                             &slot.waits[1].begin, &slot.waits[1].end}) {
-    ThrowIf(device_.CreateEvent(*event), "event");
-  }
+  for (EventHandle* event : EventsOf(slot)) ThrowIf(device_.CreateEvent(*event), "event");
   slot.ready = slot.uploaded;
   if (finish) ThrowIf(device_.CreateEvent(slot.ready), "event");
 }
@@ -47,9 +50,8 @@ std::byte* DeviceSlots::Memory(size_t bytes) {
 void DeviceSlots::Free() noexcept {
   for (auto& slot : slots_) {
     if (slot->ready != slot->uploaded) (void)device_.DestroyEvent(slot->ready);
-    for (const EventHandle event : {slot->copy_start, slot->uploaded, slot->released, slot->waits[0].begin,
-                                    slot->waits[0].end, slot->waits[1].begin, slot->waits[1].end}) {
-      if (event != 0) (void)device_.DestroyEvent(event);
+    for (const EventHandle* event : EventsOf(*slot)) {
+      if (*event != 0) (void)device_.DestroyEvent(*event);
     }
     if (slot->tensor != slot->upload && slot->tensor != nullptr) (void)device_.Free(slot->tensor);
     if (slot->upload != nullptr) (void)device_.Free(slot->upload);

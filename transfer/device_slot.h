@@ -30,21 +30,28 @@ struct DeviceSlot {
   int64_t batch = -1;
   uint32_t count = 0;
   BatchStamps stamps;
+
   EventHandle copy_start = 0;  // recorded on the copy stream around the copy
   EventHandle uploaded = 0;
-  EventHandle ready = 0;     // recorded behind the kernel; `uploaded` itself where there is none
-  EventHandle released = 0;  // recorded on the consumer's stream when the batch came back
-  // Recorded on the consumer's stream around its wait for `ready`: how long the device stood still for the batch. Two
-  // pairs in turns, because one lend's times are read when the next one may have begun.
+  EventHandle ready = 0;  // recorded behind the kernel; `uploaded` itself where there is none
+  // Recorded on the consumer's stream around its wait for `ready`, and when the batch came back. Two of each in turns:
+  // a batch may be lent and come back again before the times of the one before are read.
   struct Wait {
     EventHandle begin = 0, end = 0;
   };
   std::array<Wait, 2> waits = {};
+  std::array<EventHandle, 2> released = {};
+  uint64_t releases = 0;
+  std::vector<StreamHandle> readers;  // that were made to wait for the batch: its release waits for what they do
+  EventHandle latest_release = 0;     // that no upload has waited for yet; 0: none
+  EventHandle upload_waited_for = 0;  // of the latest upload; 0: nothing
+
   uint64_t lends = 0;           // to a stream
   int64_t lent_batch = -1;      // the latest one's
   uint64_t measured_lends = 0;  // those whose wait was read
-  int64_t freed_ns = 0;
+  int64_t freed_ns = 0;         // it came back
   int64_t freed_by_batch = -1;
+  int64_t copied_ns = 0;  // its latest copy was seen to be complete
   int64_t issued_ns = 0;
   bool copied = true;  // its latest copy was seen to be complete and the stamps are final
 };

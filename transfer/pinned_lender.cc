@@ -61,6 +61,7 @@ void PinnedLender::Start() {
 void PinnedLender::Return(BatchSlot& slot, StreamHandle consumer) {
   // A slot that came later than the ring lies in pageable memory.
   if (!pinned_ || consumer == kHostStream || slot.own_memory.size() > 0) return ring_.Return(slot, now_());
+  ring_.EndLoan(slot);
   MutexLock lock(mutex_);
   returned_.Push({&slot, consumer});
   changed_.NotifyAll();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 
 namespace stoker {
 namespace {
@@ -13,8 +12,8 @@ constexpr size_t kCopiesInFlight = 2;
 constexpr std::chrono::milliseconds kPatience{50};
 constexpr std::chrono::microseconds kCopyPatience{50};
 
-void ThrowIf(std::error_code error, const std::string& what) {
-  if (error) throw std::system_error(error, what);
+void AddReader(DeviceSlot& slot, StreamHandle stream) {
+  if (std::ranges::find(slot.readers, stream) == slot.readers.end()) slot.readers.push_back(stream);
 }
 
 }  // namespace
@@ -24,32 +23,18 @@ Prefetcher::Prefetcher(Device& device, Ring& ring, Options options, NowFn now)
       ring_(ring),
       options_(std::move(options)),
       now_(now),
-      slots_(device),
       in_flight_(kCopiesInFlight),
       returned_(options_.device_slots),
       uploading_(options_.device_slots),
       copied_(4 * size_t{options_.device_slots}) {
   const DeviceScope scope(device_);
-  ThrowIf(scope.error(), "device " + device_.info().name);
-  try {
-    Allocate();
-  } catch (...) {
-    Free();
-    throw;
+  if (scope.error()) throw std::system_error(scope.error(), "device " + device_.info().name);
+  uploader_.emplace(device_, ring_, options_.device_slots, options_.finish);
+  {
+    MutexLock lock(mutex_);
+    for (const auto& slot : uploader_->slots()) free_.push_back(slot.get());
   }
   ring_.OnFull([this] { Changed(); });
-}
-
-void Prefetcher::Allocate() {
-  ThrowIf(device_.CreateStream(copy_stream_), "copy stream");
-  if (options_.finish) ThrowIf(device_.CreateStream(finish_stream_), "finishing stream");
-  for (EventHandle& event : drained_) ThrowIf(device_.CreateEvent(event), "event");
-  ring_.arena().KeepFromChildren();
-  ring_.arena().FaultIn(device_.info().numa_node);
-  pinned_ = !device_.RegisterHost(ring_.arena().data(), ring_.arena().size());
-  slots_.Allocate(options_.device_slots, ring_.layout(), options_.finish);
-  MutexLock lock(mutex_);
-  for (const auto& slot : slots_.slots()) free_.push_back(slot.get());
 }
 
 void Prefetcher::Stop() {
@@ -67,38 +52,8 @@ Prefetcher::~Prefetcher() {
   ring_.OnFull({});
   const DeviceScope scope(device_);
   RecordReturned();
-  if (WaitUntilIdle()) {
-    Free();
-  } else {
-    ring_.arena().Abandon();
-  }
-}
-
-// Whether no work uses the memory any more. A device that has failed, or a driver that is going away, runs none.
-bool Prefetcher::WaitUntilIdle() noexcept {
-  (void)device_.RecordEvent(drained_[0], copy_stream_);
-  if (options_.finish) (void)device_.RecordEvent(drained_[1], finish_stream_);
-  // An error that does not last says nothing about the work: only asked twice is it believed.
-  const auto runs = [this](EventHandle event) {
-    return device_.QueryEvent(event) && device_.QueryEvent(event) == DeviceError::kNotReady;
-  };
-  const auto deadline = std::chrono::steady_clock::now() + options_.copy_deadline;
-  while (std::ranges::any_of(drained_, runs) ||
-         std::ranges::any_of(slots_.slots(), [&](const auto& slot) { return runs(slot->released); })) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(kCopyPatience);
-  }
-  return true;
-}
-
-void Prefetcher::Free() noexcept {
-  slots_.Free();
-  if (pinned_) (void)device_.UnregisterHost(ring_.arena().data());
-  for (const EventHandle event : drained_) {
-    if (event != 0) (void)device_.DestroyEvent(event);
-  }
-  if (finish_stream_ != 0) (void)device_.DestroyStream(finish_stream_);
-  if (copy_stream_ != 0) (void)device_.DestroyStream(copy_stream_);
+  if (!uploader_->WaitUntilIdle(options_.copy_deadline)) uploader_->Abandon();
+  uploader_.reset();  // while attached
 }
 
 void Prefetcher::Start() {
@@ -119,21 +74,13 @@ void Prefetcher::Changed() {
 void Prefetcher::Run() {
   const DeviceScope scope(device_);
   if (scope.error()) return Fail(scope.error());
-  DeviceSlot* target = nullptr;
   while (!stopped()) {
     uint64_t seen = 0;
     {
       MutexLock lock(mutex_);
       seen = changes_;
     }
-    RecordReturned();
-    while (!in_flight_.empty() && FinishIfDone(in_flight_.front())) in_flight_.Pop();
-    if (target == nullptr) target = TakeFree();
-    const bool room = target != nullptr && in_flight_.size() < kCopiesInFlight;
-    if (BatchSlot* const host = room ? ring_.TryTakeFull() : nullptr) {
-      Issue(*host, *std::exchange(target, nullptr));
-      continue;
-    }
+    if (Step()) continue;
     MutexLock lock(mutex_);
     if (changes_ == seen && !stop_) {
       changed_.WaitFor(mutex_, in_flight_.empty() ? std::chrono::nanoseconds(kPatience) : kCopyPatience);
@@ -141,22 +88,29 @@ void Prefetcher::Run() {
   }
 }
 
+bool Prefetcher::Step() {
+  RecordReturned();
+  while (!in_flight_.empty() && FinishIfDone(in_flight_.front())) in_flight_.Pop();
+  if (target_ == nullptr) target_ = TakeFree();
+  const bool room = target_ != nullptr && in_flight_.size() < kCopiesInFlight;
+  BatchSlot* const host = room ? ring_.TryTakeFull() : nullptr;
+  if (host != nullptr) Issue(*host, *std::exchange(target_, nullptr));
+  return host != nullptr;
+}
+
 // The release of a batch is recorded as soon as possible: until then everything that its consumer submits counts as
 // use.
 void Prefetcher::RecordReturned() {
   for (;;) {
-    Returned returned;
+    DeviceSlot* slot = nullptr;
     {
       MutexLock lock(mutex_);
       if (returned_.empty()) return;
-      returned = returned_.Pop();
+      slot = returned_.Pop();
     }
-    DeviceSlot& slot = *returned.slot;
-    if (returned.consumer != kHostStream) {
-      if (const std::error_code error = device_.RecordEvent(slot.released, returned.consumer)) Fail(error);
-    }
+    if (const std::error_code error = uploader_->Release(*slot)) Fail(error);
     MutexLock lock(mutex_);
-    free_.push_back(&slot);
+    free_.push_back(slot);
   }
 }
 
@@ -170,27 +124,9 @@ DeviceSlot* Prefetcher::TakeFree() {
   return taken;
 }
 
-std::error_code Prefetcher::Submit(const BatchSlot& host, const DeviceSlot& target) noexcept {
-  std::error_code error = device_.StreamWaitEvent(copy_stream_, target.released);
-  if (!error) error = device_.RecordEvent(target.copy_start, copy_stream_);
-  if (!error) error = device_.CopyToDeviceAsync(target.upload, host.data, ring_.layout().bytes(), copy_stream_);
-  if (!error) error = device_.RecordEvent(target.uploaded, copy_stream_);
-  if (error || !options_.finish) return error;
-  // The tensor is free too: its last reader was before `released`, which the copy waited for.
-  FinishLaunch launch = options_.finish->launch;
-  launch.pixels = reinterpret_cast<const uint8_t*>(target.upload);
-  launch.flips = launch.pixels + ring_.layout().fields()[options_.finish->flips_field].offset;
-  launch.out = target.tensor;
-  launch.count = host.count;
-  error = device_.StreamWaitEvent(finish_stream_, target.uploaded);
-  if (!error) error = device_.FinishAsync(launch, finish_stream_);
-  if (!error) error = device_.RecordEvent(target.ready, finish_stream_);
-  return error;
-}
-
 void Prefetcher::Issue(BatchSlot& host, DeviceSlot& target) {
   const int64_t now = now_();
-  const std::error_code error = Submit(host, target);
+  const std::error_code error = uploader_->Upload(host, target);
   if (!target.small_fields.empty()) {
     std::memcpy(target.small_fields.data(), host.data + ring_.layout().fields()[1].offset, target.small_fields.size());
   }
@@ -202,35 +138,43 @@ void Prefetcher::Issue(BatchSlot& host, DeviceSlot& target) {
   target.stamps = host.stamps;
   target.stamps.device_slot_ns = target.freed_ns;
   target.stamps.device_slot_batch = target.freed_by_batch;
+  if (target.freed_by_batch >= 0) {
+    target.stamps.slot_seen_ns = std::max(target.freed_ns, target.copied_ns);
+    target.stamps.slot_seen_by_copy = target.copied_ns > target.freed_ns;
+  }
   target.issued_ns = now;
   target.copied = false;
   uploading_.Push(&target);
   changed_.NotifyAll();
 }
 
-bool Prefetcher::FinishIfDone(const Upload& upload) {
+bool Prefetcher::FinishIfDone(const InFlight& upload) {
   DeviceSlot& target = *upload.target;
-  // The kernel too: a slot whose tensor is still being written is not done with.
-  std::error_code error = device_.QueryEvent(target.ready);
+  Uploader::Times times;
+  std::error_code error = uploader_->TimesOf(target, times);
+  const int64_t now = now_();
   if (error == DeviceError::kNotReady) {
-    if (now_() - target.issued_ns < options_.copy_deadline.count()) return false;
+    if (now - target.issued_ns < options_.copy_deadline.count()) return false;
     error = std::make_error_code(std::errc::timed_out);
   }
-  int64_t copy_ns = 0;
-  if (!error) error = device_.ElapsedNs(target.copy_start, target.uploaded, copy_ns);
   if (error) {
     Fail(error);
     return false;
   }
-  const int64_t now = now_();
   const int64_t waited_ns = WaitOfLastLend(target);
   {
     MutexLock lock(mutex_);
-    target.stamps.copy_end_ns = now;
-    target.stamps.copy_start_ns = std::max(now - copy_ns, target.stamps.full_ns);
+    BatchStamps& stamps = target.stamps;
+    stamps.copy_end_ns = now;
+    stamps.copy_start_ns = std::max(now - times.copy_ns, stamps.full_ns);
+    const bool by_stream = times.since_release_ns >= 0 && stamps.device_slot_batch >= 0;
+    if (by_stream) {
+      stamps.device_slot_ns = std::max(stamps.device_slot_ns, now - times.copy_ns - times.since_release_ns);
+    }
     target.copied = true;
+    target.copied_ns = now;
     if (copied_.size() == copied_.capacity()) copied_.Pop();
-    copied_.Push({target.batch, target.stamps.copy_start_ns, now});
+    copied_.Push({target.batch, stamps, by_stream});
     device_stall_ns_ += waited_ns;
     changed_.NotifyAll();
   }
@@ -238,9 +182,9 @@ bool Prefetcher::FinishIfDone(const Upload& upload) {
   return true;
 }
 
-// How long the consumer's stream stood still when it last got this slot; 0 where that is not known. The upload that
-// has just completed waited for the release, which came after that wait.
-int64_t Prefetcher::WaitOfLastLend(DeviceSlot& slot) noexcept {
+// How long the consumer's stream stood still when it last got this slot; 0 where that is not known. The upload that has
+// just completed waited for the release, which came after that wait.
+int64_t Prefetcher::WaitOfLastLend(DeviceSlot& slot) {
   uint64_t lend = 0;
   {
     MutexLock lock(mutex_);
@@ -249,9 +193,7 @@ int64_t Prefetcher::WaitOfLastLend(DeviceSlot& slot) noexcept {
     if (lend == slot.measured_lends) return 0;
     slot.measured_lends = lend;
   }
-  const DeviceSlot::Wait& wait = slot.waits[lend % 2];
-  int64_t ns = 0;
-  return device_.ElapsedNs(wait.begin, wait.end, ns) ? 0 : ns;
+  return uploader_->WaitOf(slot, lend);
 }
 
 void Prefetcher::Fail(std::error_code error) {
@@ -279,17 +221,17 @@ DeviceSlot* Prefetcher::Take(StreamHandle consumer, std::chrono::nanoseconds tim
     slot->lent_batch = slot->batch;
   }
   const DeviceScope scope(device_);
-  error = scope.error();
-  const DeviceSlot::Wait& wait = slot->waits[lend % 2];
-  if (!error) error = device_.RecordEvent(wait.begin, consumer);
-  if (!error) error = device_.StreamWaitEvent(consumer, slot->ready);
-  if (!error) error = device_.RecordEvent(wait.end, consumer);
+  error = scope.error() ? scope.error() : uploader_->Lend(*slot, lend, consumer);
   if (!error) return slot;
   Return(*slot, kHostStream);  // nobody has read it
   return nullptr;
 }
 
-std::error_code Prefetcher::WaitOn(const DeviceSlot& slot, StreamHandle stream) noexcept {
+std::error_code Prefetcher::WaitOn(DeviceSlot& slot, StreamHandle stream) {
+  {
+    MutexLock lock(mutex_);
+    AddReader(slot, stream);
+  }
   const DeviceScope scope(device_);
   return scope.error() ? scope.error() : device_.StreamWaitEvent(stream, slot.ready);
 }
@@ -299,7 +241,8 @@ void Prefetcher::Return(DeviceSlot& slot, StreamHandle consumer) {
   --held_;
   slot.freed_ns = now_();
   slot.freed_by_batch = slot.batch;
-  returned_.Push({&slot, consumer});
+  if (consumer != kHostStream) AddReader(slot, consumer);
+  returned_.Push(&slot);
   ++changes_;
   changed_.NotifyAll();
 }
@@ -309,7 +252,7 @@ BatchStamps Prefetcher::StampsOf(const DeviceSlot& slot) const {
   return slot.stamps;
 }
 
-bool Prefetcher::TakeCopied(CopyTimes& copied) {
+bool Prefetcher::TakeCopied(Copied& copied) {
   MutexLock lock(mutex_);
   if (copied_.empty()) return false;
   copied = copied_.Pop();

@@ -169,6 +169,12 @@ void Ring::Lend(BatchSlot& slot) {
   ++held_;
 }
 
+void Ring::EndLoan(BatchSlot& slot) {
+  MutexLock lock(mutex_);
+  if (slot.held_by_caller) --held_;
+  slot.held_by_caller = false;
+}
+
 uint32_t Ring::held_by_caller() const {
   MutexLock lock(mutex_);
   return held_;

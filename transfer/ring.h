@@ -51,6 +51,8 @@ class Ring {
 
   // Marks a taken slot as lent to the caller, and tells how many are.
   void Lend(BatchSlot& slot) EXCLUDES(mutex_);
+  // The caller has let go of a slot that will be returned only later.
+  void EndLoan(BatchSlot& slot) EXCLUDES(mutex_);
   uint32_t held_by_caller() const EXCLUDES(mutex_);
 
   // Adds a slot with memory of its own where fewer than slots() - 1 are left beside those lent to the caller. Throws

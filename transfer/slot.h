@@ -43,8 +43,12 @@ struct BatchStamps {
   uint32_t last_sample = 0;   // which one that was (index in the batch)
   int64_t copy_start_ns = 0;  // the copy engine began; 0 where nothing is copied
   int64_t copy_end_ns = 0;
-  int64_t device_slot_ns = 0;      // the device slot that it went to became free
+  int64_t device_slot_ns = 0;      // the device slot that it went to became free, for the device
   int64_t device_slot_batch = -1;  // the batch that had held it, -1: none
+  // The host could issue the copy into it: the batch that had held it had come back and its own copy was seen to be
+  // complete. Which of the two was later.
+  int64_t slot_seen_ns = 0;
+  bool slot_seen_by_copy = false;
 };
 
 class Ring;

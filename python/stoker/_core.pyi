@@ -138,6 +138,43 @@ class Loader:
     def batches_per_epoch(self) -> int: ...
 
 @final
+class ForeignBatches:
+    """Copies batches of bytes to a device ahead of the caller: one thread puts them in, others take them out.
+
+    Raises :class:`stoker.Error`: "forked" in a child of fork(), and where the device fails.
+    """
+
+    def __init__(self, device: str, depth: int) -> None: ...
+    def begin(self) -> None:
+        """Before the first :meth:`put` of an epoch, and after :meth:`end` of the last one."""
+
+    def put(self, pieces: Sequence[tuple[int, int, int]], nbytes: int) -> bool:
+        """The next batch, from pieces of host memory: (offset in the batch, address, bytes).
+
+        Waits for room. False once the epoch was left, or it was closed.
+        """
+
+    def end(self) -> None:
+        """No more batches come in this epoch."""
+
+    def next(self, stream: int = 0) -> Batch | None:
+        """The next batch, as :meth:`Loader.next` gives them: its bytes are `images`. None at the end of the epoch."""
+
+    def leave(self) -> None:
+        """No more batches of this epoch are wanted."""
+
+    def stalls(self) -> StallReport:
+        """Samples are batches; "io" is the time of their own loader, "runtime" has the copy into a slot."""
+
+    def reset_stalls(self) -> None: ...
+    def close(self) -> None:
+        """Ends what waits in other threads and gives threads and memory back; batches stay valid."""
+
+    @property
+    def slot_bytes(self) -> int:
+        """Of the largest batch that there is room for; 0 before the first one."""
+
+@final
 class SkippedSample:
     """A bad sample that was skipped or masked."""
 

@@ -10,17 +10,21 @@ from stoker import _core
 from stoker.datasets import FileDataset
 from stoker.transforms import Transform
 
-__all__ = ["make_core"]
+__all__ = ["close_at_exit", "make_core"]
 
-_alive: weakref.WeakSet[_core.Loader] = weakref.WeakSet()
+_alive: weakref.WeakSet[_core.Loader | _core.ForeignBatches] = weakref.WeakSet()
 
 
 def make_core(dataset: FileDataset, transform: Transform, options: dict[str, Any]) -> _core.Loader:
     """A native loader; options that are None are left at their defaults."""
     given = {name: value for name, value in options.items() if value is not None}
     core = _core.Loader(dataset.source, transform, given)
-    _alive.add(core)
+    close_at_exit(core)
     return core
+
+
+def close_at_exit(core: _core.Loader | _core.ForeignBatches) -> None:
+    _alive.add(core)
 
 
 @atexit.register

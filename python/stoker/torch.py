@@ -21,9 +21,10 @@ from stoker.cores import make_core
 from stoker.cuda import Placement
 from stoker.datasets import transform_of, understand
 from stoker.lowering import lower
+from stoker.prefetching import Prefetcher, Stalls
 from stoker.sampling import EpochOrder, draw_dice, generators_of, length_of, load_finished, state_of_finished
 
-__all__ = ["DataLoader"]
+__all__ = ["DataLoader", "Prefetcher", "Stalls"]
 
 _STATE_VERSION = 1
 _SETTABLE = ("generator", "report_every", "timeout")  # attributes that are read anew each time

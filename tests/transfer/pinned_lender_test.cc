@@ -85,6 +85,16 @@ TEST_F(PinnedLenderTest, KeepsASlotUntilTheCallersCopyHasReadIt) {
   lender_->Return(*third, kHostStream);
 }
 
+TEST_F(PinnedLenderTest, CountsASlotThatCameBackAsTheCallersNoMoreThoughACopyReadsIt) {
+  Start(MakeSimDevice(kSlow));
+  BatchSlot* const first = Lend(1);
+  BatchSlot* const second = Lend(2);
+  SendOff(*first);
+  lender_->Return(*first, stream_);
+  EXPECT_EQ(ring_.held_by_caller(), 1u);
+  lender_->Return(*second, kHostStream);
+}
+
 TEST_F(PinnedLenderTest, GivesASlotThatNoStreamReadsBackAtOnce) {
   Start(MakeSimDevice(kSlow));
   BatchSlot* const slot = Lend(1);

@@ -184,6 +184,24 @@ TEST_F(PrefetcherTest, OverwritesNoDeviceSlotThatAConsumersStreamStillReads) {
   EXPECT_EQ(seen, PixelsOf(0));
 }
 
+TEST_F(PrefetcherTest, OverwritesNoDeviceSlotThatAStreamMadeToWaitStillReads) {
+  Start(kSlow, 1);
+  Produce();
+  Produce();
+  DeviceSlot* slot = Take();
+  std::vector<Bytes*> seen;
+  for (const StreamHandle stream : {Stream(), Stream()}) {
+    ASSERT_FALSE(prefetcher_->WaitOn(*slot, stream));
+    Occupy(stream);
+    seen.push_back(&Pinned(kBatch * kPixelBytes));
+    ASSERT_FALSE(device_->CopyToHostAsync(seen.back()->data(), slot->tensor, seen.back()->size(), stream));
+  }
+  prefetcher_->Return(*slot, kHostStream);  // as if by somebody who knows of no stream
+  slot = Take();                            // the next batch, in the same device slot
+  for (const Bytes* bytes : seen) EXPECT_EQ(*bytes, PixelsOf(0));
+  EXPECT_EQ(PixelsIn(*device_, *slot), PixelsOf(1));
+}
+
 TEST_F(PrefetcherTest, EndsOnlyWhenAConsumersStreamHasReadWhatCameBack) {
   Start(kSlow, 1);
   const StreamHandle stream = Stream();
