@@ -262,7 +262,7 @@ std::optional<Batch> ForeignBatches::Next(StreamHandle stream, const WhileWaitin
   const Delivered slot = Take(*delivery, stream, while_waiting);
   // A lease from here on.
   MutexLock lock(mutex_);
-  LogHandOver(slot);
+  LogHandOver(slot, stream);
   Batch batch(std::move(delivery), nullptr, slot, spec_, 0, static_cast<uint64_t>(taken_++), stream);
   changed_.NotifyAll();
   return batch;
@@ -279,13 +279,14 @@ void ForeignBatches::LogCopies() {
   log_.DeviceStalled(prefetcher.TakeDeviceStallNs());
 }
 
-void ForeignBatches::LogHandOver(const Delivered& slot) {
+void ForeignBatches::LogHandOver(const Delivered& slot, StreamHandle stream) {
   BatchRecord record;
   record.batch = taken_;
   record.count = 1;
   record.stamps = delivery_->StampsOf(slot);
   if (record.stamps.device_slot_batch >= 0) record.stamps.device_slot_batch += opened_;
   record.returned_ns = now_();
+  record.to_stream = stream != kHostStream;
   log_.HandOver(record);
 }
 

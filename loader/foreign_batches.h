@@ -82,7 +82,7 @@ class ForeignBatches {
   void CheckOpen() const REQUIRES(mutex_);
   Delivered Take(Delivery& delivery, StreamHandle stream, const WhileWaiting& while_waiting);
   void LogCopies() REQUIRES(mutex_);
-  void LogHandOver(const Delivered& slot) REQUIRES(mutex_);
+  void LogHandOver(const Delivered& slot, StreamHandle stream) REQUIRES(mutex_);
 
   const std::string device_;
   const uint32_t depth_;

@@ -61,7 +61,7 @@ class Loader::Impl {
   Delivered Take(StreamHandle stream, const WhileWaiting& while_waiting);
   void DropUnderWay(const WhileWaiting& while_waiting);
   void LogCopies();
-  void LogHandOver(const Delivered& slot);
+  void LogHandOver(const Delivered& slot, StreamHandle stream);
 
   const NowFn now_;
   const std::shared_ptr<const Source> source_;
@@ -212,12 +212,13 @@ void Loader::Impl::LogCopies() {
   log_->DeviceStalled(prefetcher->TakeDeviceStallNs());
 }
 
-void Loader::Impl::LogHandOver(const Delivered& slot) {
+void Loader::Impl::LogHandOver(const Delivered& slot, StreamHandle stream) {
   BatchRecord record;
   record.batch = slot.batch;
   record.count = slot.count;
   record.stamps = delivery_->StampsOf(slot);
   record.returned_ns = now_();
+  record.to_stream = slot.device != nullptr && stream != kHostStream;
   log_->HandOver(record);
   last_handed_over_ = slot.batch;
 }
@@ -252,7 +253,7 @@ std::optional<Batch> Loader::Impl::Next(StreamHandle stream, const WhileWaiting&
   Batch batch(delivery_, source_, slot, recipe_.spec(), epoch_, position_, stream);
   position_ += slot.count;
   --batches_left_;
-  LogHandOver(slot);
+  LogHandOver(slot, stream);
   errors_.Judge(slot.batch);
   return batch;
 }

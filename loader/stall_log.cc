@@ -46,7 +46,7 @@ void StallLog::HandOver(BatchRecord record) noexcept {
     return;
   }
   record.requested_ns = request_ns_;
-  totals_.stall_ns += record.returned_ns - record.requested_ns;
+  if (!record.to_stream) totals_.stall_ns += record.returned_ns - record.requested_ns;
   ++totals_.batches;
   totals_.samples += record.count;
   totals_.copy_ns += record.stamps.copy_end_ns - record.stamps.copy_start_ns;
@@ -71,9 +71,12 @@ void StallLog::Copied(int64_t batch, const BatchStamps& stamps) noexcept {
 }
 
 void StallLog::DeviceDone(int64_t batch, int64_t end_ns) noexcept {
+  BatchRecord& record = batches_[PlaceOf(batch)];
+  if (!kCountersOn || record.batch != batch) return;
+  record.device_done_ns = end_ns;
   const BatchRecord& next = batches_[PlaceOf(batch + 1)];
-  if (!kCountersOn || next.batch != batch + 1 || next.requested_ns < begin_ns_) return;
-  totals_.stall_ns -= std::clamp(end_ns, next.requested_ns, next.returned_ns) - next.requested_ns;
+  if (next.batch != batch + 1 || next.requested_ns < begin_ns_) return;
+  totals_.stall_ns += next.returned_ns - std::clamp(end_ns, next.requested_ns, next.returned_ns);
 }
 
 bool StallLog::Find(const Node& node, int64_t& start_ns, Predecessor& before) const noexcept {
@@ -87,30 +90,40 @@ bool StallLog::Find(const Node& node, int64_t& start_ns, Predecessor& before) co
   }
   const BatchRecord& record = batches_[PlaceOf(node.index)];
   if (node.cause == Cause::kNone || record.batch != node.index) return false;
-  const Predecessor filled = {record.stamps.full_ns, Sequence(record.batch, record.stamps.last_sample), Cause::kDecode};
   if (node.cause == Cause::kCopy) {
     start_ns = record.stamps.copy_start_ns;
-    before.Consider(filled);
+    before = {record.stamps.full_ns, Sequence(record.batch, record.stamps.last_sample), Cause::kDecode};
     before.Consider({record.stamps.device_slot_ns, record.stamps.device_slot_batch,
                      record.stamps.device_slot_batch < 0 ? Cause::kNone : Cause::kConsumer});
     const BatchRecord& previous = batches_[PlaceOf(node.index - 1)];
     if (previous.batch == node.index - 1) before.Consider({previous.stamps.copy_end_ns, previous.batch, Cause::kCopy});
     return start_ns != 0;
   }
-  start_ns = record.returned_ns;
-  const BatchStamps& stamps = record.stamps;
-  if (stamps.copy_end_ns != 0 && stamps.copy_end_ns <= record.returned_ns) {
-    before = {stamps.copy_end_ns, record.batch, Cause::kCopy};
-  } else {  // in host memory, or handed over as soon as the copy was issued
-    before = filled;
-    before.Consider({stamps.slot_seen_ns, stamps.device_slot_batch,
-                     stamps.device_slot_batch < 0 ? Cause::kNone
-                     : stamps.slot_seen_by_copy   ? Cause::kCopy
-                                                  : Cause::kConsumer});
-  }
-  const BatchRecord& previous = batches_[PlaceOf(node.index - 1)];
-  if (previous.batch == node.index - 1) before.Consider({record.requested_ns, previous.batch, Cause::kConsumer});
+  FindConsumer(record, start_ns, before);
   return true;
+}
+
+void StallLog::FindConsumer(const BatchRecord& record, int64_t& start_ns, Predecessor& before) const noexcept {
+  const BatchStamps& stamps = record.stamps;
+  const BatchRecord& previous = batches_[PlaceOf(record.batch - 1)];
+  const bool follows = previous.batch == record.batch - 1;
+  start_ns = record.returned_ns;
+  if (record.to_stream && follows && previous.device_done_ns > start_ns) {
+    start_ns = previous.device_done_ns;
+    before = {start_ns, previous.batch, Cause::kConsumer};
+  }
+  if (stamps.copy_end_ns > start_ns) {
+    start_ns = stamps.copy_end_ns;
+    before = {start_ns, record.batch, Cause::kCopy};
+  }
+  if (start_ns > record.returned_ns) return;  // the host was ahead of the device
+  before = {stamps.full_ns, Sequence(record.batch, stamps.last_sample), Cause::kDecode};
+  before.Consider({stamps.copy_end_ns, record.batch, stamps.copy_end_ns == 0 ? Cause::kNone : Cause::kCopy});
+  before.Consider({stamps.slot_seen_ns, stamps.device_slot_batch,
+                   stamps.device_slot_batch < 0 ? Cause::kNone
+                   : stamps.slot_seen_by_copy   ? Cause::kCopy
+                                                : Cause::kConsumer});
+  if (follows) before.Consider({record.requested_ns, previous.batch, Cause::kConsumer});
 }
 
 // Walks back from now along what each step had waited for, giving each step's time to its stage and the gaps between a
@@ -162,10 +175,6 @@ StallTotals StallLog::Totals(int64_t now_ns) const noexcept {
   if (kCountersOn && begin_ns_ != 0 && now_ns > folded_ns_) {
     Walk(now_ns, now_ns, totals.blame_ns);
     totals.wall_ns = now_ns - begin_ns_;
-    int64_t& consumer_ns = totals.blame_ns[static_cast<size_t>(Stage::kConsumer)];
-    totals.device_stall_ns = std::min(totals.device_stall_ns, consumer_ns);
-    consumer_ns -= totals.device_stall_ns;
-    totals.blame_ns[static_cast<size_t>(Stage::kCopy)] += totals.device_stall_ns;
   }
   return totals;
 }

@@ -45,6 +45,9 @@ struct BatchRecord {
   int64_t requested_ns = 0;     // Next() was entered for it
   int64_t returned_ns = 0;      // Next() returned it
   int64_t consumer_end_ns = 0;  // the caller came back for the next one
+  // The batch went to a stream of the device, which works on when the caller has come back: DeviceDone tells.
+  bool to_stream = false;
+  int64_t device_done_ns = 0;
 };
 
 // Rings of records, in memory that is reserved at the start. Every half window the caller's thread walks back the
@@ -67,7 +70,7 @@ class StallLog {
 
   // The copy of a batch that was handed over before it ended: the final stamps.
   void Copied(int64_t batch, const BatchStamps& stamps) noexcept;
-  // The device was done with a batch at `end_ns`: until then the caller's wait for the next one held nothing back.
+  // A stream was done with a batch at `end_ns`: until then the caller's wait for the next one held nothing back.
   void DeviceDone(int64_t batch, int64_t end_ns) noexcept;
   // The caller's stream stood still for batches, on the device: a part of its step that is ours.
   void DeviceStalled(int64_t ns) noexcept { totals_.device_stall_ns += ns; }
@@ -90,6 +93,7 @@ class StallLog {
   }
   void Walk(int64_t now_ns, int64_t until_ns, StageTimes& blame_ns) const noexcept;
   void Fold(int64_t now_ns) noexcept;
+  void FindConsumer(const BatchRecord& record, int64_t& start_ns, Predecessor& before) const noexcept;
   // The step's start and what it had waited for; false where its record is gone.
   bool Find(const Node& node, int64_t& start_ns, Predecessor& before) const noexcept;
 

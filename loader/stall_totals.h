@@ -24,7 +24,7 @@ struct StallTotals {
   int64_t wall_ns = 0;       // from the first Next() to the latest fold
   StageTimes blame_ns = {};  // along the critical path; sums to wall_ns
   int64_t stall_ns = 0;      // the caller waited in Next()
-  // Its stream on the device waited for batches, while the host saw the caller at work: blamed on the copy.
+  // Its stream on the device stood still for batches, while the host saw the caller at work.
   int64_t device_stall_ns = 0;
   int64_t read_ns = 0, decode_ns = 0, augment_ns = 0, copy_ns = 0, consumer_ns = 0;  // busy, summed over servers
   int64_t samples = 0;

@@ -51,6 +51,7 @@ WHOLE_TESTS = [
     "tests/augment/resample_test.cc",
     "tests/fake_cuda/fake_driver_test.cc",
     "tests/loader/allocation_test.cc",
+    "tests/loader/copy_stall_test.cc",
     "tests/loader/fault_test.cc",
     "tests/loader/life_test.cc",
     "tests/loader/pipeline_test.cc",

@@ -71,6 +71,11 @@ class SimDevice final : public Device {
   // The n-th call of `call` from now (from 0) does nothing but return `error`. kLaunchFailed and kShuttingDown stay:
   // every later call returns them, and work that is under way is dropped.
   void FailCall(SimCall call, uint64_t n, DeviceError error) EXCLUDES(mutex_);
+  // Of kStepped: its time, which begins at 1, in nanoseconds; when the next work will be done (-1: there is none); and
+  // on to `ns`, with all the work that is done by then.
+  int64_t now_ns() const EXCLUDES(mutex_);
+  int64_t NextEndNs() EXCLUDES(mutex_);
+  void AdvanceTo(int64_t ns) EXCLUDES(mutex_);
   // The copy of hang_copy_at ends after all.
   void EndHang() EXCLUDES(mutex_);
 
@@ -98,6 +103,8 @@ class SimDevice final : public Device {
   // Without one, by the calling thread. Each does one operation; false where there is none.
   bool RunTowards(const SimTicket& ticket) REQUIRES(mutex_);
   bool RunAny() REQUIRES(mutex_);
+  bool RunNext() REQUIRES(mutex_);
+  int64_t Now() const REQUIRES(mutex_);
 
   const SimOptions options_;
   const DeviceInfo info_ = {.name = "sim",
@@ -114,6 +121,7 @@ class SimDevice final : public Device {
   bool engine_at_work_ GUARDED_BY(mutex_) = false;  // the engine thread moves bytes, without the mutex
   std::error_code sticky_ GUARDED_BY(mutex_);
   int64_t submitted_copies_ GUARDED_BY(mutex_) = 0;
+  int64_t stepped_ns_ GUARDED_BY(mutex_) = 1;
   std::mt19937_64 random_ GUARDED_BY(mutex_);
   SimCalls calls_ GUARDED_BY(mutex_);
   SimMemory memory_ GUARDED_BY(mutex_);

@@ -21,6 +21,9 @@ enum class SimMode {
   kEager,
   // At every call, a random choice of what may run. The seed is named in each violation.
   kRandom,
+  // In the time of the modelled link, as kModelled, but a time that stands still until SimDevice::AdvanceTo, or a
+  // Synchronize, moves it on: for tests of times that depend on none.
+  kStepped,
 };
 
 // What happens to programs that break a rule of device.h (see SimChecker for the rules).
@@ -30,10 +33,15 @@ enum class SimChecks {
   kAbort,    // and if there are any, the destructor prints them and ends the program
 };
 
+// Page-locked host memory to the device over 16 lanes: NVlabs/cuda-oxide#976 measures 22.5 to 23.9 GB/s,
+// stas00/ml-engineering (network/README.md) 55.4.
+inline constexpr double kPcie4BytesPerSecond = 24e9;
+inline constexpr double kPcie5BytesPerSecond = 55e9;
+
 struct SimOptions {
-  double bytes_per_second = 24e9;  // PCIe 4 x16, pinned (measured values in transfer/README of each link lie near it)
-  int64_t latency_ns = 8'000;      // per copy or kernel
-  double pageable_factor = 0.6;    // unregistered host memory copies at this share, and synchronously
+  double bytes_per_second = kPcie4BytesPerSecond;
+  int64_t latency_ns = 8'000;    // per copy or kernel
+  double pageable_factor = 0.6;  // unregistered host memory copies at this share, and synchronously
   size_t memory_bytes = size_t{8} << 30;
   int64_t fail_copy_at = -1;                // the n-th copy (from 0) fails; -1: none
   int64_t hang_copy_at = -1;                // the n-th copy never ends (SimDevice::EndHang); -1: none

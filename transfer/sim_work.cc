@@ -1,4 +1,5 @@
 // How SimDevice takes work in and does it.
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -71,7 +72,7 @@ SimTicket SimDevice::Submit(StreamHandle handle, SimStream& stream, SimOperation
   const SimTicket ticket = {handle, stream.submitted() + 1};
   if (sticky_) return {};
   operation.ticket = ticket;
-  operation.submit_ns = SteadyNow();
+  operation.submit_ns = Now();
   checker_.Submitted(operation);
   if (operation.kind == SimOperation::kRecord) {
     if (SimEvent* const event = schedule_.FindEvent(operation.event)) *event = {.record = ticket};
@@ -115,7 +116,43 @@ bool SimDevice::RunTowards(const SimTicket& ticket) {
   return stream != nullptr;
 }
 
+int64_t SimDevice::Now() const { return options_.mode == SimMode::kStepped ? stepped_ns_ : SteadyNow(); }
+
+int64_t SimDevice::now_ns() const {
+  MutexLock lock(mutex_);
+  return stepped_ns_;
+}
+
+int64_t SimDevice::NextEndNs() {
+  MutexLock lock(mutex_);
+  schedule_.Advance();
+  schedule_.StartEngines();
+  const SimEngine* const engine = schedule_.NextToFinish();
+  return engine == nullptr ? -1 : engine->free_ns;
+}
+
+void SimDevice::AdvanceTo(int64_t ns) {
+  for (int64_t end_ns = NextEndNs(); end_ns >= 0 && end_ns <= ns; end_ns = NextEndNs()) {
+    MutexLock lock(mutex_);
+    RunNext();
+  }
+  MutexLock lock(mutex_);
+  stepped_ns_ = std::max(stepped_ns_, ns);
+}
+
+// Time goes on to the end of the work that is done next.
+bool SimDevice::RunNext() {
+  schedule_.Advance();
+  schedule_.StartEngines();
+  SimEngine* const engine = schedule_.NextToFinish();
+  if (engine == nullptr) return false;
+  stepped_ns_ = std::max(stepped_ns_, engine->free_ns);
+  Run(*engine);
+  return true;
+}
+
 bool SimDevice::RunAny() {
+  if (options_.mode == SimMode::kStepped) return RunNext();
   const std::vector<SimStream*> ready = schedule_.Ready();
   if (!ready.empty()) Run(schedule_.Start(*ready[options_.mode == SimMode::kRandom ? random_() % ready.size() : 0]));
   return !ready.empty();
@@ -165,7 +202,7 @@ void SimDevice::Run(SimEngine& engine) {
     same = Execute(operation);
   }
   if (!same) checker_.SourceChanged(operation.ticket);
-  schedule_.Finish(engine, SteadyNow());
+  schedule_.Finish(engine, Now());
   schedule_.Advance();
   done_.NotifyAll();
 }
