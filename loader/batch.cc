@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "loader/delivery.h"
+#include "loader/error.h"
 
 namespace stoker {
 
@@ -30,7 +31,7 @@ const DeviceInfo* Batch::device() const noexcept {
 
 void Batch::WaitOn(StreamHandle stream) const {
   if (const std::error_code error = delivery_->WaitOn(slot_, stream)) {
-    throw std::system_error(error, "waiting for a batch");
+    throw Error(error, "copy", "", -1, "copying a batch to the device failed: " + error.message());
   }
 }
 
@@ -76,7 +77,7 @@ void Batch::CopyPixelsTo(std::span<std::byte> to) const {
   if (!error) error = device->CopyToHostAsync(to.data(), pixels(), to.size(), stream);
   if (!error) error = device->SynchronizeStream(stream);
   if (stream != kHostStream) (void)device->DestroyStream(stream);
-  if (error) throw std::system_error(error, "copying a batch to the host");
+  if (error) throw Error(error, "copy", "", -1, "copying a batch to the host failed: " + error.message());
 }
 
 }  // namespace stoker

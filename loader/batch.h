@@ -49,12 +49,12 @@ class Batch {
   std::array<int64_t, 4> shape() const noexcept;
   size_t pixel_bytes() const noexcept { return static_cast<size_t>(size()) * spec_.bytes(); }
   const SampleSpec& spec() const noexcept { return spec_; }
-  // Copies the pixels to host memory; waits for the device. Requires: to.size() == pixel_bytes().
+  // Copies the pixels to host memory; waits for the device. Requires: to.size() == pixel_bytes(). Throws Error.
   void CopyPixelsTo(std::span<std::byte> to) const;
 
   // Makes work submitted to `stream` from now on wait until the batch is there, and what comes into its memory next
   // wait for that work: for another stream than the one given to Next(), alive until the batch is released. Throws
-  // std::system_error.
+  // Error.
   void WaitOn(StreamHandle stream) const;
 
   // In host memory, one per sample. Labels are class indices, -1 where there is none; valid is 0 for a masked sample.

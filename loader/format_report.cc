@@ -36,8 +36,8 @@ std::string Skips(const StallReport& report) {
 }  // namespace
 
 std::string FormatLine(const StallReport& report) {
-  return fmt::format("{:.0f} images/s, {:.1f} % of the time waiting for data: {}", report.images_per_second,
-                     100 * report.stall_share, report.verdict);
+  return fmt::format("{:.0f} images/s, {:.1f} % of the time waiting for data: {}{}", report.images_per_second,
+                     100 * report.stall_share, report.verdict, report.pinned ? "" : "; host memory NOT pinned");
 }
 
 std::string FormatReport(const StallReport& report) {

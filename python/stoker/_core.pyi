@@ -42,6 +42,9 @@ class Array:
                    dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> CapsuleType:
         """On a GPU, `stream` is made to wait for the batch: 1 or None the default one, 2 the thread's own, -1 none.
 
+        The memory is used again when that stream has done what it was given until the last tensor went; so it must live
+        as long, and who says -1 must have waited for all that reads the memory.
+
         Raises BufferError where a copy or another device than the array's is asked for.
         """
 

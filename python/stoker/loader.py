@@ -49,6 +49,7 @@ class Loader:
         tensors of output="torch" are ready for work on the stream that is current at ``next()``, and torch's own unless
         `borrow` is set; borrowed ones, and those of other outputs, are the loader's memory, to be let go of as above.
     normalize_on: "auto" has the device turn bytes into floats where it can; "host" and "device" choose.
+    near_device: decode on the CPUs of the GPU's NUMA node alone, where the process may use some of them.
     rank, world_size: by default torch.distributed's where it is initialised, else RANK and WORLD_SIZE, else one rank.
     on_error: "raise"; "skip" puts the next good sample in a bad one's place; "mask" gives zeros and valid = 0.
     max_errors: different bad samples before it raises all the same.
@@ -69,8 +70,8 @@ class Loader:
 
     def __init__(self, dataset: Any, batch_size: int = 64, transform: object = None, *, shuffle: bool = True,
                  seed: int = 0, drop_last: bool = False, num_workers: int | None = None, prefetch_factor: int = 2,
-                 output: str = "torch", device: str = "cpu", borrow: bool = False,
-                 normalize_on: str = "auto", rank: int | None = None, world_size: int | None = None,
+                 output: str = "torch", device: str = "cpu", borrow: bool = False, normalize_on: str = "auto",
+                 near_device: bool = True, rank: int | None = None, world_size: int | None = None,
                  on_error: str = "raise", max_errors: int | None = None, return_ids: bool = False,
                  decode: str = "exact", reader: str = "auto", queue_depth: int | None = None,
                  memory_limit: int | None = None, read_deadline: float | None = None, max_pixels: int | None = None,
@@ -90,8 +91,8 @@ class Loader:
         self._core = make_core(files, recipe, {
             "batch_size": batch_size, "drop_last": drop_last, "shuffle": shuffle, "seed": seed, "rank": rank,
             "world_size": world_size, "num_workers": num_workers, "prefetch_factor": prefetch_factor,
-            "device": device, "normalize_on": normalize_on, "on_error": on_error, "max_errors": max_errors,
-            "decode": decode, "reader": reader,
+            "device": device, "normalize_on": normalize_on, "near_device": near_device,
+            "on_error": on_error, "max_errors": max_errors, "decode": decode, "reader": reader,
             "queue_depth": queue_depth, "memory_limit": memory_limit, "read_deadline": read_deadline,
             "max_pixels": max_pixels, "max_file_bytes": max_file_bytes, "apply_exif": apply_exif, "strict": strict,
         })

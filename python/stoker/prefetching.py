@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import copy
 import logging
+import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass, field
@@ -20,6 +23,10 @@ from stoker.cuda import stream_of, torch_device
 __all__ = ["Prefetcher", "Stalls"]
 
 _log = logging.getLogger("stoker")
+_running: weakref.WeakKeyDictionary[Thread, _core.ForeignBatches] = weakref.WeakKeyDictionary()
+_EXIT_PATIENCE = 2.0
+"""Seconds that the interpreter's end may wait for loaders to give their next batch. A thread that is in torch's native
+code when Python ends it ends the process by abort."""
 _ALIGNMENT = 256
 """Of tensors in a batch's memory: as CUDA's own allocations, so that every type and kernel finds what it wants."""
 
@@ -141,6 +148,7 @@ class _Batches(Iterator[Any]):
         self._taking = Lock()
         self._feed = _Feed()
         self._thread = Thread(target=self._feed.run, args=(core, source), daemon=True, name="stoker-prefetcher")
+        _running[self._thread] = core
         self._thread.start()
 
     def __next__(self) -> Any:
@@ -176,8 +184,8 @@ class _Batches(Iterator[Any]):
 
 
 class _Feed:
-    """What the thread that pulls batches shares with the one that takes them. It does not know the iterator, which may be
-    dropped at any time."""
+    """What the thread that pulls batches shares with the one that takes them. It does not know the iterator, which may
+    be dropped at any time."""
 
     def __init__(self) -> None:
         self.structures: deque[Any] = deque()  # of batches that were put, a _Placed for each tensor
@@ -265,3 +273,13 @@ def _replaced(batch: Any, kind: type[Any], replace: Callable[[Any], Any]) -> Any
     if isinstance(batch, (tuple, list)):
         return type(batch)(_replaced(value, kind, replace) for value in batch)
     return batch
+
+
+@atexit.register  # after cores: so it runs before all else is closed
+def _end_all() -> None:
+    running = list(_running.items())
+    for _, core in running:
+        core.leave()
+    deadline = time.monotonic() + _EXIT_PATIENCE
+    for thread, _ in running:
+        thread.join(max(0.0, deadline - time.monotonic()))

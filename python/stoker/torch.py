@@ -71,6 +71,7 @@ class DataLoader:
         is kept.
     normalize_on: "auto" has the device turn bytes into floats where it can, so that a quarter of float32's bytes cross
         the bus; "host" and "device" choose.
+    near_device: decode on the CPUs of the GPU's NUMA node alone, where the process may use some of them.
     return_ids: batches end with the samples' indices, int64 (N,).
     on_error: "raise" :class:`stoker.Error`; "skip" puts the next good sample in a bad one's place; "mask" gives zeros,
         and batches end with their validity, uint8 (N,).
@@ -99,9 +100,9 @@ class DataLoader:
                  generator: torch.Generator | None = None, *, prefetch_factor: int | None = None,
                  persistent_workers: bool = False, pin_memory_device: str = "", in_order: bool = True,
                  device: str | torch.device | None = None, borrow: bool = False, normalize_on: str = "auto",
-                 return_ids: bool = False, on_error: str = "raise", max_errors: int | None = None,
-                 decode: str = "exact", strict: bool = False, memory_limit: int | None = None,
-                 report_every: int = 0) -> None:
+                 near_device: bool = True, return_ids: bool = False, on_error: str = "raise",
+                 max_errors: int | None = None, decode: str = "exact", strict: bool = False,
+                 memory_limit: int | None = None, report_every: int = 0) -> None:
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
                 raise ValueError("batch_sampler excludes batch_size, shuffle, sampler and drop_last")
@@ -149,7 +150,7 @@ class DataLoader:
             "batch_size": batch_size, "drop_last": drop_last, "num_workers": num_workers,
             "prefetch_factor": prefetch_factor, "on_error": on_error, "max_errors": max_errors, "decode": decode,
             "strict": strict, "memory_limit": memory_limit, "grow_slots": True,
-            "normalize_on": normalize_on, **self._placement.options,
+            "normalize_on": normalize_on, "near_device": near_device, **self._placement.options,
         }
         self._persistent: tuple[int, int] | None = None  # torch's base seed for kept workers, epochs since
         self._resume: dict[str, Any] | None = None

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <random>
 #include <string>
@@ -64,8 +65,8 @@ class Training {
         LogCopies();
         log_.Restart(DeviceNow());
       }
-      const bool moved = Decode() | Upload() | Step();
-      if (!moved) Wait();
+      const std::array<bool, 3> moved = {Decode(), Upload(), Step()};
+      if (!std::ranges::count(moved, true)) Wait();
     }
     LogCopies();
     return log_.Totals(DeviceNow());

@@ -139,11 +139,11 @@ inline std::error_code MutantDevice::RecordEvent(EventHandle event, StreamHandle
     if (!ForwardingDevice::CreateEvent(another)) (void)ForwardingDevice::DestroyEvent(another);
   }
   std::error_code error = ForwardingDevice::RecordEvent(event, Kept(stream));
-  if (held_copy_.to != nullptr && IsCopy(stream) && !error) {
+  if (IsCopy(stream) && held_copy_.to != nullptr && !error) {
     const Copy copy = std::exchange(held_copy_, {});
     error = ForwardingDevice::CopyToDeviceAsync(copy.to, copy.from, copy.bytes, stream);
   }
-  if (held_finish_.out != nullptr && IsFinish(stream) && !error) {
+  if (IsFinish(stream) && held_finish_.out != nullptr && !error) {
     error = ForwardingDevice::FinishAsync(std::exchange(held_finish_, {}), stream);
   }
   return error;
