@@ -12,8 +12,7 @@ Delivery::Delivery(TransferPlan transfer, uint32_t host_slots, uint32_t device_s
   try {
     if (transfer.upload) {
       prefetcher_ = std::make_unique<Prefetcher>(
-          *device_, ring_, Prefetcher::Options{.device_slots = device_slots, .finish = std::move(transfer.finish)},
-          now);
+          *device_, ring_, Prefetcher::Options{.device_slots = device_slots, .finish = transfer.finish}, now);
     } else if (device_ != nullptr) {
       lender_ = std::make_unique<PinnedLender>(*device_, ring_, now);
     }
@@ -77,9 +76,9 @@ const std::byte* Delivery::HostField(const Delivered& batch, size_t field) const
 }
 
 const std::byte* Delivery::Field(const Delivered& batch, size_t field) const noexcept {
-  if (batch.device != nullptr && field == kPixels) return batch.device->tensor;
-  const std::byte* base = batch.host != nullptr ? batch.host->data : batch.device->upload;
-  return base + ring_.layout().fields()[field].offset;
+  const size_t offset = ring_.layout().fields()[field].offset;
+  if (batch.device == nullptr) return batch.host->data + offset;
+  return field == kPixels ? batch.device->tensor : batch.device->upload + offset;
 }
 
 }  // namespace stoker

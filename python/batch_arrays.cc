@@ -28,19 +28,22 @@ std::shared_ptr<const Batch> Shared(Batch batch) {
           }};
 }
 
-BatchArrays OnGpu(Batch batch, int32_t index, Shape shape, DLDataType dtype) {
+BatchArrays OnGpu(Batch batch, int32_t index, const Shape& shape, DLDataType dtype) {
   const uint64_t position = batch.position();
   const Shape numbers = {batch.size()};
   const std::shared_ptr<const Batch> owner = Shared(std::move(batch));
-  const auto wait_on = [owner, pid = getpid()](StreamHandle stream) {
+  const Array::WaitOn wait_on = [owner, pid = getpid()](StreamHandle stream) {
     if (getpid() != pid) throw py::buffer_error("the batch is on a GPU, which a child of fork() has not: use spawn");
     owner->WaitOn(stream);
   };
   const auto array = [&](const void* data, const Shape& of, DLDataType type) {
     return Array(owner, data, of, type, index, wait_on);
   };
-  return {array(owner->pixels(), shape, dtype), array(owner->device_labels(), numbers, kInt64),
-          array(owner->device_ids(), numbers, kInt64), array(owner->device_valid(), numbers, kBool8), position};
+  Array images = array(owner->pixels(), shape, dtype);
+  Array labels = array(owner->device_labels(), numbers, kInt64);
+  Array ids = array(owner->device_ids(), numbers, kInt64);
+  Array valid = array(owner->device_valid(), numbers, kBool8);
+  return {std::move(images), std::move(labels), std::move(ids), std::move(valid), position};
 }
 
 }  // namespace
@@ -52,7 +55,7 @@ BatchArrays ArraysOf(Batch batch) {
   const bool on_device = batch.device_labels() != nullptr;
   if (on_device && batch.device()->cuda_index >= 0) {
     const int32_t index = batch.device()->cuda_index;
-    return OnGpu(std::move(batch), index, std::move(shape), dtype);
+    return OnGpu(std::move(batch), index, shape, dtype);
   }
   Array labels = Array::CopyOf(batch.labels(), kInt64);
   Array ids = Array::CopyOf(batch.ids(), kInt64);

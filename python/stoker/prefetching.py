@@ -39,12 +39,12 @@ class Prefetcher:
 
     For loaders that are not Stoker's: torch's DataLoader, or any iterable. Iterating gives what it gives, with every
     dense tensor in host memory replaced by one on the device; tuples, named tuples, lists and dicts are looked through,
-    everything else is handed on. A thread of this class pulls the next batch and copies it into page-locked
-    memory, so the loader needs no pin_memory; from there it crosses on a stream of its own. Tensors are ready for work
-    on the stream that is current at ``next()``, and torch's own: keep, free and use them as any other.
+    everything else is handed on. A thread of this class pulls the next batch and copies it into page-locked memory, so
+    the loader needs no pin_memory; from there it crosses on a stream of its own. Tensors are ready for work on the
+    stream that is current at ``next()``, and torch's own: keep, free and use them as any other.
 
-    iterable: iterated once for each ``iter()``, which calls it in the caller's thread; its batches are then pulled by
-        the other one.
+    iterable: ``iter()`` of it is called in the caller's thread, once for each of this; its batches are pulled by the
+        other one. What it draws from global generators while it is pulled is drawn beside what the caller draws.
     device: a CUDA device; "cpu" hands everything on as it comes; "sim" copies through a simulated device and back.
     depth: batches on the device ahead of the step, 1 to 64. Each takes the memory of the largest batch; where one is
         larger than all before it, memory is taken anew, which is logged (``logging.getLogger("stoker")``).

@@ -1,5 +1,7 @@
 #include "tests/fake_cuda/fake_driver.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +16,11 @@ bool Stays(CuResult result) {
          result == CuResult{999};
 }
 
+// The process that uses the driver; set once, before exit handlers can run.
+pid_t owner = 0;
+
 void EndWithViolations() {
+  if (getpid() != owner) return;  // a child of fork(), whose copies of the locks may never be let go
   const std::string violations = FakeDriver::Get().TakeViolations();
   if (violations.empty()) return;
   (void)std::fprintf(stderr, "the fake CUDA driver was misused:\n%s", violations.c_str());
@@ -32,6 +38,7 @@ FakeDriver& FakeDriver::Get() {
 FakeDriver::FakeDriver() {
   const char* const options = std::getenv("STOKER_FAKE_CUDA");
   Configure(options == nullptr ? "" : options);
+  owner = getpid();
   (void)std::atexit(EndWithViolations);
 }
 

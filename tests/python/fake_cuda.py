@@ -17,7 +17,7 @@ from typing import Any
 
 from stoker import _core
 
-__all__ = ["Gpu", "Taken", "calls", "end", "run", "violations"]
+__all__ = ["Gpu", "Taken", "calls", "end", "violations"]
 
 MODES = ["mode=lazy", "mode=eager", "mode=random,seed=1"]
 """The fake driver's schedules; each is one that a driver may choose."""
@@ -53,6 +53,37 @@ def run(folder: Path, source: str, *arguments: object, driver: str | None = "mod
                           capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == code, done.stdout + done.stderr
     return done
+
+
+_BEGIN = textwrap.dedent("""
+    import gc, os, sys, threading
+    import stoker
+    from fake_cuda import *
+    from stoker.cores import make_core
+
+    FOLDER = sys.argv[1]
+
+    def make(device="cuda:0", transform=stoker.eval(16), **more):
+        more = {"num_workers": 1, "output": "dlpack", "return_ids": True, **more}
+        return stoker.Loader(FOLDER, 4, transform, device=device, **more)
+
+    def on_host(*arguments, **more):
+        return [[Taken(field).bytes_in_host() for field in batch] for batch in make("cpu", *arguments, **more)]
+
+    def refused(error, call, *words):
+        try:
+            call()
+        except error as raised:
+            assert all(word in f"{raised} {raised.__cause__}" for word in words), raised
+            return
+        raise AssertionError("not refused")
+
+""")
+
+
+def begin(body: str) -> str:
+    """A program for :func:`run` with loaders of the folder that is its first argument, on a device and on the host."""
+    return _BEGIN + textwrap.dedent(body)
 
 
 # For those programs.
@@ -136,11 +167,19 @@ class Gpu:
         return memory
 
     def start_reading(self, taken: Taken, stream: int | None = None) -> mmap.mmap:
-        """Where the bytes will be once the stream has come to it; the last of them are 0."""
+        """Where the bytes will be once the stream has come to it."""
         assert taken.place == (_CUDA, self.index), taken.place
-        memory = self.pinned(taken.nbytes)
-        _call("cuMemcpyDtoHAsync", _address(memory), ctypes.c_uint64(taken.address), ctypes.c_size_t(taken.nbytes),
-              ctypes.c_void_p(stream or self.stream))
+        return self._start_reading(taken.address, taken.nbytes, stream or self.stream)
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        memory = self._start_reading(address, size, self.stream)
+        self.finish()
+        return memory[:]
+
+    def _start_reading(self, address: int, size: int, stream: int) -> mmap.mmap:
+        memory = self.pinned(size)
+        _call("cuMemcpyDtoHAsync", _address(memory), ctypes.c_uint64(address), ctypes.c_size_t(size),
+              ctypes.c_void_p(stream))
         return memory
 
     def start_upload(self, address: int, size: int, memory: int) -> None:
@@ -164,7 +203,7 @@ class Gpu:
         """The bytes of an Array, by a stream of this consumer."""
         memory = self.start_reading(Taken(array, stream=self.stream))
         self.finish()
-        return memory[:len(array) and array.nbytes]
+        return memory[:]
 
     def close(self) -> None:
         for stream in self._streams:
