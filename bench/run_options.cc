@@ -132,9 +132,10 @@ void RunCommandLine::AddPipeline(CLI::App& command) {
       .add_option("--queue-depth", options_.loader.queue_depth, "Reads in flight, 1 to 1024; cold storage wants many")
       ->option_text("N [32]");
   command
-      .add_option("--device", options_.loader.device,
-                  "Where batches go: cpu; cuda, cuda:N or a GPU's UUID; auto: a GPU where there is one, else cpu; sim: a "
-                  "modelled one")
+      .add_option(
+          "--device", options_.loader.device,
+          "Where batches go: cpu; cuda, cuda:N or a GPU's UUID; auto: a GPU where there is one, else cpu; sim: a "
+          "modelled one")
       ->option_text("NAME [auto]");
   AddChoice<NormalizeOn>(
       command, "--normalize-on", options_.loader.normalize_on,

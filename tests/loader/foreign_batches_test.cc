@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -85,12 +86,18 @@ TEST(ForeignBatches, BeginsAnewAfterAnEpochThatWasLeft) {
   }
 }
 
-TEST(ForeignBatches, LeavesThePullerNoRoomToWaitForOnceStopped) {
+TEST(ForeignBatches, EndsThePullersWaitForRoomOnceStopped) {
   ForeignBatches batches("sim", 1);
   batches.Begin();
-  std::thread puller = Puller(batches, std::vector<size_t>(100, kSmall));
+  std::atomic<int> put{0};
+  std::thread puller([&] {
+    while (PutBatch(batches, 0, kSmall)) ++put;
+  });
+  while (put < 3) std::this_thread::yield();  // two are on the host, one is on the device: there is no more room
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // most likely it waits by now
   batches.Stop();
   puller.join();
+  EXPECT_EQ(put, 3);
   EXPECT_THROW((void)batches.Next(kHostStream), Error);
 }
 
