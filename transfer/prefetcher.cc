@@ -18,15 +18,15 @@ void AddReader(DeviceSlot& slot, StreamHandle stream) {
 
 }  // namespace
 
-Prefetcher::Prefetcher(Device& device, Ring& ring, Options options, NowFn now)
+Prefetcher::Prefetcher(Device& device, Ring& ring, const Options& options, NowFn now)
     : device_(device),
       ring_(ring),
-      options_(std::move(options)),
+      options_(options),
       now_(now),
       in_flight_(kCopiesInFlight),
-      returned_(options_.device_slots),
-      uploading_(options_.device_slots),
-      copied_(4 * size_t{options_.device_slots}) {
+      returned_(options.device_slots),
+      uploading_(options.device_slots),
+      copied_(4 * size_t{options.device_slots}) {
   const DeviceScope scope(device_);
   if (scope.error()) throw std::system_error(scope.error(), "device " + device_.info().name);
   uploader_.emplace(device_, ring_, options_.device_slots, options_.finish);

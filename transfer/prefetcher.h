@@ -35,7 +35,7 @@ class Prefetcher {
   };
 
   // Throws std::system_error, as Uploader does.
-  Prefetcher(Device& device, Ring& ring, Options options, NowFn now);
+  Prefetcher(Device& device, Ring& ring, const Options& options, NowFn now);
   // Waits for the work that still uses its memory, up to the deadline; after that it gives memory up on purpose, the
   // ring's too.
   ~Prefetcher();

@@ -17,8 +17,8 @@ void ThrowIf(std::error_code error, const std::string& what) {
 
 }  // namespace
 
-Uploader::Uploader(Device& device, Ring& ring, uint32_t device_slots, std::optional<DeviceFinish> finish)
-    : device_(device), ring_(ring), finish_(std::move(finish)), slots_(device) {
+Uploader::Uploader(Device& device, Ring& ring, uint32_t device_slots, const std::optional<DeviceFinish>& finish)
+    : device_(device), ring_(ring), finish_(finish), slots_(device) {
   try {
     Allocate(device_slots);
   } catch (...) {

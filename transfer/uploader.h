@@ -24,7 +24,7 @@ class Uploader {
  public:
   // Allocates the device slots and tries to page-lock the ring's memory. Throws std::system_error naming the bytes
   // wanted where the device has no room.
-  Uploader(Device& device, Ring& ring, uint32_t device_slots, std::optional<DeviceFinish> finish);
+  Uploader(Device& device, Ring& ring, uint32_t device_slots, const std::optional<DeviceFinish>& finish);
   ~Uploader();
   Uploader(const Uploader&) = delete;
   Uploader& operator=(const Uploader&) = delete;
