@@ -57,6 +57,17 @@ BatchStamps Delivery::StampsOf(const Delivered& batch) const {
   return batch.device != nullptr ? prefetcher_->StampsOf(*batch.device) : batch.host->stamps;
 }
 
+void Delivery::LogCopies(StallLog& log, int64_t first_batch) {
+  if (prefetcher_ == nullptr) return;
+  for (Prefetcher::Copied copied; prefetcher_->TakeCopied(copied);) {
+    BatchStamps& stamps = copied.stamps;
+    if (stamps.device_slot_batch >= 0) stamps.device_slot_batch += first_batch;
+    log.Copied(first_batch + copied.batch, stamps);
+    if (copied.released_by_stream) log.DeviceDone(stamps.device_slot_batch, stamps.device_slot_ns);
+  }
+  log.DeviceStalled(prefetcher_->TakeDeviceStallNs());
+}
+
 uint32_t Delivery::held_by_caller() const {
   return prefetcher_ != nullptr ? prefetcher_->held_by_caller() : ring_.held_by_caller();
 }

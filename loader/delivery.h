@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "loader/batch.h"
+#include "loader/stall_log.h"
 #include "loader/transfer_plan.h"
 #include "transfer/device.h"
 #include "transfer/pinned_lender.h"
@@ -38,6 +39,10 @@ class Delivery {
   Delivered Take(StreamHandle stream, std::chrono::nanoseconds timeout, std::error_code& error);
   void Return(const Delivered& batch, StreamHandle stream);
   BatchStamps StampsOf(const Delivered& batch) const;
+
+  // Tells `log`, which counts this delivery's batches from `first_batch`, what has happened on the device since the
+  // last call.
+  void LogCopies(StallLog& log, int64_t first_batch = 0);
 
   uint32_t held_by_caller() const;
   uint32_t slots_for_caller() const;

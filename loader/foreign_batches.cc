@@ -269,14 +269,7 @@ std::optional<Batch> ForeignBatches::Next(StreamHandle stream, const WhileWaitin
 }
 
 void ForeignBatches::LogCopies() {
-  if (delivery_ == nullptr) return;
-  Prefetcher& prefetcher = *delivery_->prefetcher();
-  for (Prefetcher::Copied copied; prefetcher.TakeCopied(copied);) {
-    if (copied.stamps.device_slot_batch >= 0) copied.stamps.device_slot_batch += opened_;
-    log_.Copied(opened_ + copied.batch, copied.stamps);
-    if (copied.released_by_stream) log_.DeviceDone(copied.stamps.device_slot_batch, copied.stamps.device_slot_ns);
-  }
-  log_.DeviceStalled(prefetcher.TakeDeviceStallNs());
+  if (delivery_ != nullptr) delivery_->LogCopies(log_, opened_);
 }
 
 void ForeignBatches::LogHandOver(const Delivered& slot, StreamHandle stream) {

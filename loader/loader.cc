@@ -36,7 +36,7 @@ class Loader::Impl {
   std::optional<Batch> Next(StreamHandle stream, const WhileWaiting& while_waiting);
   StallReport Report();
   void RestartReport() {
-    LogCopies();
+    delivery_->LogCopies(*log_);
     log_->Restart(now_());
   }
   bool OverBudget() const {
@@ -60,7 +60,6 @@ class Loader::Impl {
   void CheckSlots();
   Delivered Take(StreamHandle stream, const WhileWaiting& while_waiting);
   void DropUnderWay(const WhileWaiting& while_waiting);
-  void LogCopies();
   void LogHandOver(const Delivered& slot, StreamHandle stream);
 
   const NowFn now_;
@@ -201,17 +200,6 @@ Delivered Loader::Impl::Take(StreamHandle stream, const WhileWaiting& while_wait
   }
 }
 
-// What has happened on the device since the last call.
-void Loader::Impl::LogCopies() {
-  Prefetcher* const prefetcher = delivery_->prefetcher();
-  if (prefetcher == nullptr) return;
-  for (Prefetcher::Copied copied; prefetcher->TakeCopied(copied);) {
-    log_->Copied(copied.batch, copied.stamps);
-    if (copied.released_by_stream) log_->DeviceDone(copied.stamps.device_slot_batch, copied.stamps.device_slot_ns);
-  }
-  log_->DeviceStalled(prefetcher->TakeDeviceStallNs());
-}
-
 void Loader::Impl::LogHandOver(const Delivered& slot, StreamHandle stream) {
   BatchRecord record;
   record.batch = slot.batch;
@@ -236,7 +224,7 @@ void Loader::Impl::CheckSlots() {
 
 std::optional<Batch> Loader::Impl::Next(StreamHandle stream, const WhileWaiting& while_waiting) {
   CheckUsable();
-  LogCopies();
+  delivery_->LogCopies(*log_);
   log_->Request(now_());
   if (!running_) {
     DropUnderWay(while_waiting);
@@ -259,7 +247,7 @@ std::optional<Batch> Loader::Impl::Next(StreamHandle stream, const WhileWaiting&
 }
 
 StallReport Loader::Impl::Report() {
-  LogCopies();
+  delivery_->LogCopies(*log_);
   StallReport report;
   const bool cached_first = options_.reader == ReaderKind::kAuto;
   const StallTotals& totals = log_->Totals(now_());

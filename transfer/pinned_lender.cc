@@ -16,9 +16,7 @@ PinnedLender::PinnedLender(Device& device, Ring& ring, NowFn now, std::chrono::n
     : device_(device), ring_(ring), now_(now), deadline_(deadline), recorded_(ring.slots()), returned_(ring.slots()) {
   const DeviceScope scope(device_);
   if (scope.error()) throw std::system_error(scope.error(), "device " + device_.info().name);
-  ring_.arena().KeepFromChildren();
-  ring_.arena().FaultIn(device_.info().numa_node);
-  pinned_ = !device_.RegisterHost(ring_.arena().data(), ring_.arena().size());
+  pinned_ = ring_.PageLock(device_);
   for (uint32_t i = 0; pinned_ && i < ring_.slots(); ++i) {
     EventHandle event = 0;
     if (const std::error_code error = device_.CreateEvent(event)) {

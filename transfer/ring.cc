@@ -117,6 +117,12 @@ void Ring::MarkFull(BatchSlot& slot, uint32_t last_sample) {
   if (on_full_) on_full_();
 }
 
+bool Ring::PageLock(Device& device) noexcept {
+  arena_.KeepFromChildren();
+  arena_.FaultIn(device.info().numa_node);
+  return !device.RegisterHost(arena_.data(), arena_.size());
+}
+
 void Ring::OnFull(std::function<void()> on_full) {
   MutexLock lock(mutex_);
   on_full_ = std::move(on_full);

@@ -10,6 +10,7 @@
 
 #include "transfer/arena.h"
 #include "transfer/clock.h"
+#include "transfer/device.h"
 #include "transfer/fixed_queue.h"
 #include "transfer/mutex.h"
 #include "transfer/slot.h"
@@ -34,6 +35,10 @@ class Ring {
   uint32_t slots() const noexcept { return planned_slots_; }
   const Arena& arena() const noexcept { return arena_; }
   Arena& arena() noexcept { return arena_; }
+
+  // Faults the slots in near `device`, keeps them from children of fork() and page-locks them for it. False where that
+  // is not to be had. Requires: the calling thread is attached.
+  bool PageLock(Device& device) noexcept;
 
   // `on_full` is called whenever a slot became full, by the thread that filled it; it must not call the ring.
   void OnFull(std::function<void()> on_full) EXCLUDES(mutex_);

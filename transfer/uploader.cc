@@ -31,9 +31,7 @@ void Uploader::Allocate(uint32_t device_slots) {
   ThrowIf(device_.CreateStream(copy_stream_), "copy stream");
   if (finish_) ThrowIf(device_.CreateStream(finish_stream_), "finishing stream");
   for (EventHandle& event : drained_) ThrowIf(device_.CreateEvent(event), "event");
-  ring_.arena().KeepFromChildren();
-  ring_.arena().FaultIn(device_.info().numa_node);
-  pinned_ = !device_.RegisterHost(ring_.arena().data(), ring_.arena().size());
+  pinned_ = ring_.PageLock(device_);
   slots_.Allocate(device_slots, ring_.layout(), finish_);
 }
 
