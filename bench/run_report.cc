@@ -66,6 +66,8 @@ nlohmann::json ToJson(const RunReport& report) {
   const StallReport& stall = report.stall;
   nlohmann::json shares = nlohmann::json::object();
   for (size_t i = 0; i < kStages; ++i) shares[kStageNames[i]] = stall.shares[i];
+  nlohmann::json ceilings = nlohmann::json::object();
+  for (size_t i = 0; i < kServedStages; ++i) ceilings[kStageNames[i]] = stall.ceilings[i];
   nlohmann::json skipped = nlohmann::json::array();
   for (const SkippedSample& sample : stall.skipped)
     skipped.push_back({{"name", sample.name}, {"reason", sample.reason}});
@@ -85,11 +87,7 @@ nlohmann::json ToJson(const RunReport& report) {
       {"shares", shares},
       {"verdict", stall.verdict},
       {"advice", stall.advice},
-      {"ceilings",
-       {{"io", stall.io_ceiling},
-        {"decode", stall.decode_ceiling},
-        {"copy", stall.copy_ceiling},
-        {"consumer", stall.consumer_ceiling}}},
+      {"ceilings", ceilings},
       {"sample_ms", {{"read", stall.read_ms}, {"decode", stall.decode_ms}, {"augment", stall.augment_ms}}},
       {"reader", stall.reader},
       {"device", stall.device},

@@ -214,6 +214,7 @@ void Feeder::Assign(SampleJob& job, uint64_t attempt) {
   job.planned = false;
   job.evicted = false;
   job.encoded_bytes = 0;
+  job.opened_ns = job.late_ns = 0;
   const std::optional<ImageSize> size = parts_.source.PictureSize(job.id);
   if (size) job.error = parts_.task.MakePlanFor(job, *size);
   if (job.planned) {
@@ -268,7 +269,11 @@ void Feeder::Arrived(SampleJob job) {
   if (kCountersOn) {
     SampleRecord& record = parts_.log.sample(job.sequence);
     const int64_t now = parts_.now();
-    if (job.attempt == 0) record.arrive_ns = now;
+    if (job.attempt == 0) {
+      record.arrive_ns = now;
+      record.opened_ns = job.opened_ns;
+      record.late_ns = job.late_ns;
+    }
     record.bytes += job.encoded_bytes;
     if (reader_full_) room_ = {now, job.sequence, Cause::kRead};
     reader_full_ = false;

@@ -288,8 +288,7 @@ StallReport ForeignBatches::Report() {
   LogCopies();
   StallReport report;
   StallTotals totals = log_.Totals(now_());
-  totals.blame_ns[static_cast<size_t>(Stage::kRuntime)] +=
-      std::exchange(totals.blame_ns[static_cast<size_t>(Stage::kDecode)], 0);
+  totals.path.Move(Part::kDecode, Part::kRuntime);
   Judge(totals, {}, report);
   if (totals.wall_ns > 0) JudgeSource(report);
   report.device = delivery_ != nullptr ? delivery_->device()->info().name : device_;

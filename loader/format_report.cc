@@ -14,8 +14,13 @@ std::string Bytes(size_t bytes) {
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / kMega);
 }
 
-std::string CeilingOf(const char* stage, double images_per_second) {
-  return images_per_second > 0 ? fmt::format("  {} {:.0f}", stage, images_per_second) : fmt::format("  {} -", stage);
+std::string Ceilings(const StallReport& report) {
+  std::string text;
+  for (size_t i = 0; i < kServedStages; ++i) {
+    text += report.ceilings[i] > 0 ? fmt::format("  {} {:.0f}", kStageNames[i], report.ceilings[i])
+                                   : fmt::format("  {} -", kStageNames[i]);
+  }
+  return text;
 }
 
 std::string Shares(const StallReport& report) {
@@ -53,9 +58,7 @@ std::string FormatReport(const StallReport& report) {
                         100 * report.device_stall_share);
   }
   text += fmt::format("  path        {}\n", Shares(report));
-  text += fmt::format("  ceilings    {}{}{}{}  images/s if only that stage worked\n",
-                      CeilingOf("io", report.io_ceiling), CeilingOf("decode", report.decode_ceiling),
-                      CeilingOf("copy", report.copy_ceiling), CeilingOf("consumer", report.consumer_ceiling));
+  text += fmt::format("  ceilings    {}  images/s if only that stage worked\n", Ceilings(report));
   text += fmt::format("  a sample      read {:.3f} ms  decode {:.3f} ms  augment {:.3f} ms\n", report.read_ms,
                       report.decode_ms, report.augment_ms);
   text += fmt::format("  reader       {}\n", report.reader.empty() ? "none yet" : report.reader);

@@ -10,7 +10,7 @@
 #include "loader/delivery.h"
 #include "loader/error_policy.h"
 #include "loader/feeder.h"
-#include "loader/machine.h"
+#include "loader/machine/limits.h"
 #include "loader/sample_task.h"
 #include "loader/sampler.h"
 #include "loader/seams.h"
@@ -106,9 +106,10 @@ Loader::Impl::Impl(LoaderOptions options, std::shared_ptr<const Source> source, 
   const size_t spare = static_cast<size_t>(options_.memory_limit_bytes) - plan_.host_bytes();
   buffers_ = std::make_unique<ReadBuffers>(plan_.read_buffers, plan_.read_buffer_bytes, spare, now_, wake);
   const auto workers = static_cast<uint32_t>(options_.num_workers);
-  task_ = std::make_unique<SampleTask>(options_, recipe_, written, device_finishes, *source_, *buffers_, *log_,
-                                       errors_.samples(), now_, workers,
-                                       [this](SampleJob job) { feeder_->Retry(std::move(job)); });
+  task_ = std::make_unique<SampleTask>(SampleTaskParts{options_, recipe_, written, device_finishes, *source_, *buffers_,
+                                                       *log_, errors_.samples(), now_, seams.thread_cpu_now, workers,
+                                                       std::move(seams.slow_decode),
+                                                       [this](SampleJob job) { feeder_->Retry(std::move(job)); }});
   // Files in the page cache wait for a worker without a buffer, as many as there are buffers; the others hold one.
   workers_ = std::make_unique<Workers>(
       workers, 2 * plan_.read_buffers, [this](uint32_t worker, SampleJob job) { task_->Run(worker, std::move(job)); },

@@ -30,14 +30,17 @@ struct Shared {
     SampleJob job;
     std::span<uint8_t> memory;
     int64_t start_ns = 0;
+    int64_t done_ns = 0;
     bool active = false;  // waiting for a thread or being read
     bool lost = false;    // the job left without its buffer
     bool done = false;
   };
 
-  Shared(const Source& files, uint32_t depth) : source(files), requests(depth), waiting(depth) {}
+  Shared(const Source& files, NowFn clock, uint32_t depth)
+      : source(files), now(clock), requests(depth), waiting(depth) {}
 
   const Source& source;
+  const NowFn now;
   Mutex mutex;
   CondVar work;
   CondVar finished;
@@ -56,13 +59,22 @@ std::error_code FindPath(Shared& shared, uint32_t file, std::span<char> path) {
   return fits ? std::error_code() : std::make_error_code(std::errc::filename_too_long);
 }
 
+// What became of a job, until it is the job's.
+struct Outcome {
+  std::error_code error;
+  Diagnosis diagnosis;
+  uint64_t landed = 0;
+  int64_t opened_ns = 0;
+};
+
 // Reads until the extent (and the byte that shows growth) is there or the file ends.
-std::error_code ReadExtent(Shared& shared, const Extent& extent, std::span<uint8_t> to, Diagnosis& diagnosis) {
+std::error_code ReadExtent(Shared& shared, const Extent& extent, std::span<uint8_t> to, Outcome& outcome) {
   std::array<char, PATH_MAX> path;
   std::error_code error = FindPath(shared, extent.file, path);
   if (error) return error;
   const int file = open(path.data(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return LastError();
+  if (outcome.opened_ns == 0) outcome.opened_ns = shared.now();
   uint64_t got = 0;
   while (got < BytesToAsk(extent)) {
     const ssize_t n =
@@ -73,7 +85,7 @@ std::error_code ReadExtent(Shared& shared, const Extent& extent, std::span<uint8
     got += static_cast<uint64_t>(n);
   }
   close(file);
-  return error ? error : CheckLength(extent, got, diagnosis);
+  return error ? error : CheckLength(extent, got, outcome.diagnosis);
 }
 
 // A pool thread: takes the oldest request, reads it, hands it back.
@@ -91,12 +103,10 @@ void ReadRequests(const std::shared_ptr<Shared>& shared) {
     ++shared->running;
     shared->mutex.Unlock();
 
-    std::error_code error;
-    Diagnosis diagnosis;
-    uint64_t landed = 0;
-    for (uint32_t i = 0; i < extents.size() && !error; ++i) {
-      error = ReadExtent(*shared, extents[i], memory.subspan(landed), diagnosis);
-      landed += extents[i].bytes;
+    Outcome outcome;
+    for (uint32_t i = 0; i < extents.size() && !outcome.error; ++i) {
+      outcome.error = ReadExtent(*shared, extents[i], memory.subspan(outcome.landed), outcome);
+      outcome.landed += extents[i].bytes;
     }
 
     shared->mutex.Lock();
@@ -107,9 +117,11 @@ void ReadRequests(const std::shared_ptr<Shared>& shared) {
       request.job.encoded.Release();
       request.active = request.lost = false;
     } else {
-      request.job.error = error;
-      request.job.diagnosis = diagnosis;
-      request.job.encoded_bytes = landed;
+      request.job.error = outcome.error;
+      request.job.diagnosis = outcome.diagnosis;
+      request.job.encoded_bytes = outcome.landed;
+      request.job.opened_ns = outcome.opened_ns;
+      request.done_ns = shared->now();
       request.done = true;
     }
   }
@@ -120,7 +132,7 @@ void ReadRequests(const std::shared_ptr<Shared>& shared) {
 class PreadReader final : public Reader {
  public:
   PreadReader(const Source& source, const Options& options)
-      : options_(options), shared_(std::make_shared<Shared>(source, options.queue_depth)) {
+      : options_(options), shared_(std::make_shared<Shared>(source, options.now, options.queue_depth)) {
     const uint32_t threads = std::min(options.queue_depth, kMaxThreads);
     for (uint32_t i = 0; i < threads; ++i) threads_.emplace_back([shared = shared_] { ReadRequests(shared); });
   }
@@ -190,6 +202,7 @@ class PreadReader final : public Reader {
     for (Shared::Request& request : shared_->requests) {
       if (!request.active) continue;
       if (request.done) {
+        request.job.late_ns = now - request.done_ns;
         done.push_back(std::move(request.job));
         request.active = false;
         --in_flight_;

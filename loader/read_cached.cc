@@ -7,6 +7,7 @@
 #include <climits>
 
 #include "loader/reader.h"
+#include "loader/stall_totals.h"
 
 namespace stoker {
 namespace {
@@ -20,9 +21,10 @@ int OpenCached(const char* path) {
 }
 
 // Bytes of the extent that came from the page cache, -1 where some would have needed the disk.
-ssize_t ReadExtentCached(const char* path, const Extent& extent, std::span<uint8_t> to) {
+ssize_t ReadExtentCached(const char* path, const Extent& extent, std::span<uint8_t> to, NowFn now, int64_t& opened_ns) {
   const int file = OpenCached(path);
   if (file < 0) return -1;
+  if (kCountersOn && opened_ns == 0) opened_ns = now();
   const iovec vector = {to.data(), BytesToAsk(extent)};
   const ssize_t got = preadv2(file, &vector, 1, static_cast<off_t>(extent.offset_bytes), RWF_NOWAIT);
   close(file);
@@ -52,19 +54,21 @@ bool IsCached(const Source& source, const Extents& extents) noexcept {
   return extents.size() > 0;
 }
 
-bool ReadCached(const Source& source, SampleJob& job) noexcept {
+bool ReadCached(const Source& source, NowFn now, SampleJob& job) noexcept {
   char path[PATH_MAX];
   uint64_t landed = 0;
+  int64_t opened_ns = 0;
   for (uint32_t i = 0; i < job.extents.size(); ++i) {
     const Extent& extent = job.extents[i];
     if (!source.Path(extent.file, path, sizeof path)) return false;
-    const ssize_t got = ReadExtentCached(path, extent, job.encoded.memory().subspan(landed));
+    const ssize_t got = ReadExtentCached(path, extent, job.encoded.memory().subspan(landed), now, opened_ns);
     if (got < 0) return false;
     job.error = CheckLength(extent, static_cast<uint64_t>(got), job.diagnosis);
     if (job.error) return true;
     landed += extent.bytes;
   }
   job.encoded_bytes = landed;
+  job.opened_ns = opened_ns;
   return true;
 }
 

@@ -64,7 +64,7 @@ inline uint64_t BytesToAsk(const Extent& extent) noexcept { return extent.bytes 
 bool IsCached(const Source& source, const Extents& extents) noexcept;
 // Reads the job at once where all of it lies in the page cache; never waits for the disk. Returns false, with the job's
 // results untouched, where some of it does not (or the kernel cannot tell). Any thread.
-bool ReadCached(const Source& source, SampleJob& job) noexcept;
+bool ReadCached(const Source& source, NowFn now, SampleJob& job) noexcept;
 
 std::unique_ptr<Reader> MakePreadReader(const Source& source, const Reader::Options& options);
 // Null where io_uring cannot be used; `reason` then says why and what to do about it.

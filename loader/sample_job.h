@@ -34,6 +34,8 @@ struct SampleJob {
 
   ReadBuffers::Lease encoded;
   uint64_t encoded_bytes = 0;  // read so far; all of them once the reader is done
+  int64_t opened_ns = 0;       // when its (first) file was open; 0: whoever reads it cannot tell
+  int64_t late_ns = 0;         // how long the bytes were there before the reader's Wait gave the job back
   SampleSlot out;
 
   std::error_code error;

@@ -18,16 +18,30 @@
 
 namespace stoker {
 
+// What sample tasks work with; all of it outlives them.
+struct SampleTaskParts {
+  const LoaderOptions& options;
+  const CompiledRecipe& recipe;
+  const SampleSpec written;  // what goes into the slot: the recipe's sample, or what a kernel makes it of
+  bool device_finishes;      // the latter; then flips are left to the kernel
+  const Source& source;
+  ReadBuffers& buffers;
+  StallLog& log;
+  BadSamples& bad;
+  NowFn now;
+  NowFn thread_cpu_now;
+  uint32_t workers;
+  std::function<void(const SampleJob&)> slow_decode;  // LoaderSeams::slow_decode
+  // Gets jobs that go back to the feeder with their place in the slot: bad samples that are to be replaced, and files
+  // that have left the page cache.
+  std::function<void(SampleJob)> retry;
+};
+
 // Runs sample jobs; one set of scratch memory for each worker.
 // Threads: Run is called by *workers*, never twice at once with the same worker number; FailRead by the *feeder*.
 class SampleTask {
  public:
-  // `retry` gets jobs that go back to the feeder with their place in the slot: bad samples that are to be replaced, and
-  // files that have left the page cache. `written` is what goes into the slot, the recipe's sample or, where
-  // `device_finishes`, what a kernel makes it of: then flips are left to the kernel.
-  SampleTask(const LoaderOptions& options, const CompiledRecipe& recipe, const SampleSpec& written,
-             bool device_finishes, const Source& source, ReadBuffers& buffers, StallLog& log, BadSamples& bad,
-             NowFn now, uint32_t workers, std::function<void(SampleJob)> retry);
+  explicit SampleTask(SampleTaskParts parts);
 
   void Run(uint32_t worker, SampleJob job) noexcept;
   // Ends a job whose read (or lease) failed, as the policy says.
@@ -54,18 +68,12 @@ class SampleTask {
   // Reads a job from the page cache; false where it went back to the feeder.
   bool ReadFromCache(Worker& worker, SampleJob& job, SampleRecord* record) noexcept;
   void Process(Worker& worker, SampleJob& job, SampleRecord* record) noexcept;
+  void StampStart(const Worker& worker, const SampleJob& job, SampleRecord& record) const noexcept;
+  void StampEnd(Worker& worker, SampleRecord& record) const noexcept;
   // Notes a picture that decoded, and makes this worker's image as large as the largest any worker has met.
   void GrowWith(Worker& worker, ImageSize picture) noexcept;
 
-  const LoaderOptions& options_;
-  const CompiledRecipe& recipe_;
-  const bool device_finishes_;
-  const Source& source_;
-  ReadBuffers& buffers_;
-  StallLog& log_;
-  BadSamples& bad_;
-  const NowFn now_;
-  const std::function<void(SampleJob)> retry_;
+  const SampleTaskParts parts_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::atomic<size_t> largest_bytes_{0};  // of a whole picture; orders nothing
 };

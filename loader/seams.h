@@ -13,9 +13,13 @@ namespace stoker {
 
 struct LoaderSeams {
   NowFn now = SteadyNow;
+  NowFn thread_cpu_now = ThreadCpuNow;
   // Makes the reader, on the feeder thread.
   std::function<std::unique_ptr<Reader>(ReaderKind, const Source&, const Reader::Options&, std::string& choice)>
       make_reader = MakeReader;
+  // Called by the thread that decodes a sample, before it does and within its time: what makes decoding slow. May be
+  // null.
+  std::function<void(const SampleJob&)> slow_decode;
   // A device of the caller's own instead of the one that LoaderOptions::device names; may be null.
   std::unique_ptr<Device> device;
 };

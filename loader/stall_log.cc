@@ -28,7 +28,10 @@ size_t StallLog::bytes() const noexcept {
 }
 
 void StallLog::Request(int64_t now_ns) noexcept {
-  if (begin_ns_ == 0) begin_ns_ = folded_ns_ = half_ns_ = now_ns;
+  if (begin_ns_ == 0) {
+    begin_ns_ = now_ns;
+    Restart(now_ns);
+  }
   request_ns_ = now_ns;
   if (last_batch_ < 0) return;
   BatchRecord& last = batches_[PlaceOf(last_batch_)];
@@ -49,25 +52,44 @@ void StallLog::HandOver(BatchRecord record) noexcept {
   if (!record.to_stream) totals_.stall_ns += record.returned_ns - record.requested_ns;
   ++totals_.batches;
   totals_.samples += record.count;
-  totals_.copy_ns += record.stamps.copy_end_ns - record.stamps.copy_start_ns;
-  for (uint32_t i = 0; i < record.count; ++i) {
-    const SampleRecord& one = sample(Sequence(record.batch, i));
-    totals_.read_ns += one.arrive_ns - one.submit_ns;
-    totals_.decode_ns += one.decoded_ns - one.start_ns;
-    totals_.augment_ns += one.end_ns - one.decoded_ns;
-    totals_.bytes += one.bytes;
-    totals_.cached_reads += one.cached ? 1 : 0;
-  }
+  NoteCopy(record);
+  for (uint32_t i = 0; i < record.count; ++i) SumSample(sample(Sequence(record.batch, i)));
   batches_[PlaceOf(record.batch)] = record;
   last_batch_ = record.batch;
+  totals_.path.EndBatch(record.returned_ns);
+  lap_path_.EndBatch(record.returned_ns);
   if (++since_fold_ >= fold_every_) Fold(record.returned_ns);
+}
+
+void StallLog::SumSample(const SampleRecord& record) noexcept {
+  const int64_t read_ns = record.arrive_ns - record.submit_ns;
+  totals_.read_ns += read_ns;
+  totals_.decode_ns += record.decoded_ns - record.start_ns;
+  totals_.augment_ns += record.end_ns - record.decoded_ns;
+  totals_.bytes += record.bytes;
+  if (record.cached) {
+    ++totals_.cached_reads;
+    totals_.cached_read_ns += read_ns;
+  }
+  if (record.on_cpu_ns >= 0) {
+    totals_.clocked_ns += record.end_ns - record.start_ns;
+    totals_.on_cpu_ns += std::min(record.on_cpu_ns, record.end_ns - record.start_ns);
+  }
+}
+
+void StallLog::NoteCopy(const BatchRecord& record) noexcept {
+  if (record.stamps.copy_end_ns == 0) return;
+  const int64_t copy_ns = record.stamps.copy_end_ns - record.stamps.copy_start_ns;
+  totals_.copy_ns += copy_ns;
+  if (record.count < batch_size_) return;
+  fastest_copy_ns_ = fastest_copy_ns_ == 0 ? copy_ns : std::min(fastest_copy_ns_, copy_ns);
 }
 
 void StallLog::Copied(int64_t batch, const BatchStamps& stamps) noexcept {
   BatchRecord& record = batches_[PlaceOf(batch)];
   if (!kCountersOn || record.batch != batch || record.stamps.copy_end_ns != 0) return;
   record.stamps = stamps;
-  totals_.copy_ns += stamps.copy_end_ns - stamps.copy_start_ns;
+  NoteCopy(record);
 }
 
 void StallLog::DeviceDone(int64_t batch, int64_t end_ns) noexcept {
@@ -126,40 +148,70 @@ void StallLog::FindConsumer(const BatchRecord& record, int64_t& start_ns, Predec
   if (follows) before.Consider({record.requested_ns, previous.batch, Cause::kConsumer});
 }
 
-// Walks back from now along what each step had waited for, giving each step's time to its stage and the gaps between a
-// step's start and its predecessor's end to the runtime. The segments tile the time since the last fold; those before
-// `until_ns` are added.
-void StallLog::Walk(int64_t now_ns, int64_t until_ns, StageTimes& blame_ns) const noexcept {
+template <typename Sink>
+void StallLog::Split(const Node& node, int64_t start_ns, int64_t end_ns, const Sink& sink) const noexcept {
+  // Gives [from_ns, end_ns) to `part` and goes on with what lies before it.
+  const auto cut = [&](Part part, int64_t from_ns) {
+    from_ns = std::clamp(from_ns, start_ns, end_ns);
+    if (from_ns < end_ns) sink(part, from_ns, end_ns);
+    end_ns = from_ns;
+  };
+  if (node.cause == Cause::kRead) {
+    const SampleRecord& record = samples_[static_cast<size_t>(node.index) % samples_.size()];
+    if (record.late_ns > 0) cut(Part::kLateReap, record.arrive_ns - record.late_ns);
+    cut(record.cached ? Part::kPageCache : Part::kStorage, std::max(record.opened_ns, start_ns));
+    return cut(Part::kOpen, start_ns);
+  }
+  if (node.cause == Cause::kDecode) {
+    cut(Part::kAugment, samples_[static_cast<size_t>(node.index) % samples_.size()].decoded_ns);
+    return cut(Part::kDecode, start_ns);
+  }
+  if (node.cause == Cause::kCopy) {
+    if (fastest_copy_ns_ > 0) cut(Part::kForeignCopies, start_ns + fastest_copy_ns_);
+    return cut(Part::kTransfer, start_ns);
+  }
+  const BatchRecord& record = batches_[PlaceOf(node.index)];
+  if (record.to_stream && record.device_done_ns > 0) cut(Part::kHostGap, record.device_done_ns);
+  cut(Part::kStep, start_ns);
+}
+
+// Walks back from now along what each step had waited for, giving each step's time to its parts and the gaps between a
+// step's start and its predecessor's end to the runtime. The segments tile the time since the last fold.
+template <typename Sink>
+void StallLog::Walk(int64_t now_ns, const Sink& sink) const noexcept {
   int64_t at = now_ns;
-  const auto blame = [&](Stage stage, int64_t start_ns) {
+  const auto blame = [&](Part part, int64_t start_ns) {
     const int64_t from = std::clamp(start_ns, folded_ns_, at);
-    blame_ns[static_cast<size_t>(stage)] += std::min(at, until_ns) - std::min(from, until_ns);
+    if (from < at) sink(part, from, at);
     at = from;
   };
   Node node = {last_batch_ < 0 ? Cause::kNone : Cause::kConsumer, last_batch_};
   if (last_batch_ >= 0 && batches_[PlaceOf(last_batch_)].consumer_end_ns != 0) {
     // The caller sits in Next() (or has left the loop): what it waits for is not known yet.
-    blame(Stage::kOther, batches_[PlaceOf(last_batch_)].consumer_end_ns);
+    blame(Part::kOther, batches_[PlaceOf(last_batch_)].consumer_end_ns);
   }
   int64_t start_ns = 0;
   Predecessor before;
   // A path passes each step once; the bound only guards against records that contradict each other.
   size_t steps = 2 * samples_.size() + 2 * batches_.size();
   while (at > folded_ns_ && steps-- > 0 && Find(node, start_ns, before)) {
-    constexpr std::array<Stage, 5> kStageOf = {Stage::kOther, Stage::kIo, Stage::kDecode, Stage::kCopy,
-                                               Stage::kConsumer};
-    blame(kStageOf[static_cast<size_t>(node.cause)], start_ns);
+    const int64_t from = std::clamp(start_ns, folded_ns_, at);
+    if (from < at) Split(node, from, at, sink);
+    at = from;
     if (before.cause == Cause::kNone) break;
-    blame(Stage::kRuntime, before.end_ns);
+    blame(Part::kRuntime, before.end_ns);
     node = {before.cause, before.index};
   }
-  blame(Stage::kOther, folded_ns_);
+  blame(Part::kOther, folded_ns_);
 }
 
 void StallLog::Fold(int64_t now_ns) noexcept {
   since_fold_ = 0;
   // Paths from different ends run together when they are followed back: the older half is final, the younger is not.
-  Walk(now_ns, half_ns_, totals_.blame_ns);
+  Walk(now_ns, [this](Part part, int64_t from_ns, int64_t to_ns) {
+    totals_.path.Add(part, from_ns, std::min(to_ns, half_ns_));
+    lap_path_.Add(part, from_ns, std::min(to_ns, half_ns_));
+  });
   folded_ns_ = half_ns_;
   half_ns_ = now_ns;
 }
@@ -168,14 +220,29 @@ void StallLog::Restart(int64_t now_ns) noexcept {
   totals_ = {};
   since_fold_ = 0;
   if (begin_ns_ != 0) begin_ns_ = folded_ns_ = half_ns_ = now_ns;
+  totals_.path = PathSums(begin_ns_);
+  StartLap(begin_ns_);
 }
 
 StallTotals StallLog::Totals(int64_t now_ns) const noexcept {
   StallTotals totals = totals_;
-  if (kCountersOn && begin_ns_ != 0 && now_ns > folded_ns_) {
-    Walk(now_ns, now_ns, totals.blame_ns);
-    totals.wall_ns = now_ns - begin_ns_;
-  }
+  if (!kCountersOn || begin_ns_ == 0 || now_ns <= folded_ns_) return totals;
+  Walk(now_ns, [&](Part part, int64_t from_ns, int64_t to_ns) { totals.path.Add(part, from_ns, to_ns); });
+  totals.wall_ns = now_ns - begin_ns_;
+  return totals;
+}
+
+void StallLog::StartLap(int64_t now_ns) noexcept {
+  lap_base_ = totals_;
+  lap_path_ = PathSums(now_ns);
+}
+
+StallTotals StallLog::LapTotals(int64_t now_ns) const noexcept {
+  StallTotals totals = totals_.Since(lap_base_);
+  totals.path = lap_path_;
+  if (!kCountersOn || begin_ns_ == 0 || now_ns <= lap_path_.begin_ns()) return totals;
+  Walk(now_ns, [&](Part part, int64_t from_ns, int64_t to_ns) { totals.path.Add(part, from_ns, to_ns); });
+  totals.wall_ns = now_ns - lap_path_.begin_ns();
   return totals;
 }
 

@@ -28,10 +28,13 @@ struct Predecessor {
 struct SampleRecord {
   int64_t sequence = -1;
   int64_t submit_ns = 0;   // the read was started
-  int64_t arrive_ns = 0;   // its bytes were there
+  int64_t opened_ns = 0;   // its file was open; 0: not known
+  int64_t arrive_ns = 0;   // its bytes were there, and the feeder saw it
   int64_t start_ns = 0;    // a worker took it
   int64_t decoded_ns = 0;  // pixels were there, augmentation began
   int64_t end_ns = 0;      // written into the slot
+  int64_t late_ns = 0;     // before arrive_ns: there, and not seen yet
+  int64_t on_cpu_ns = -1;  // of the time from start to end, -1: not asked for
   Predecessor before_read;
   Predecessor before_decode;
   uint64_t bytes = 0;
@@ -75,10 +78,13 @@ class StallLog {
   // The caller's stream stood still for batches, on the device: a part of its step that is ours.
   void DeviceStalled(int64_t ns) noexcept { totals_.device_stall_ns += ns; }
 
-  // Begins the sums anew at `now_ns`.
+  // Begins the sums anew at `now_ns`, those of the lap too.
   void Restart(int64_t now_ns) noexcept;
   // Walks the path up to now and returns the sums.
   StallTotals Totals(int64_t now_ns) const noexcept;
+  // Begins a lap: sums of their own, beside those of the whole.
+  void StartLap(int64_t now_ns) noexcept;
+  StallTotals LapTotals(int64_t now_ns) const noexcept;
 
   size_t bytes() const noexcept;
 
@@ -91,8 +97,14 @@ class StallLog {
   size_t PlaceOf(int64_t number) const noexcept {
     return (static_cast<size_t>(number + 1) + batches_.size() - 1) % batches_.size();
   }
-  void Walk(int64_t now_ns, int64_t until_ns, StageTimes& blame_ns) const noexcept;
+  template <typename Sink>
+  void Walk(int64_t now_ns, const Sink& sink) const noexcept;
+  // Of the segment up to `end_ns` that one step has on the path, the parts, the latest first.
+  template <typename Sink>
+  void Split(const Node& node, int64_t start_ns, int64_t end_ns, const Sink& sink) const noexcept;
   void Fold(int64_t now_ns) noexcept;
+  void NoteCopy(const BatchRecord& record) noexcept;
+  void SumSample(const SampleRecord& record) noexcept;
   void FindConsumer(const BatchRecord& record, int64_t& start_ns, Predecessor& before) const noexcept;
   // The step's start and what it had waited for; false where its record is gone.
   bool Find(const Node& node, int64_t& start_ns, Predecessor& before) const noexcept;
@@ -101,10 +113,13 @@ class StallLog {
   std::vector<SampleRecord> samples_;
   std::vector<BatchRecord> batches_;
   const int64_t fold_every_;
-  StallTotals totals_;
-  int64_t begin_ns_ = 0;   // the first Next(), or the latest Restart()
-  int64_t folded_ns_ = 0;  // the path is blamed up to here for good
-  int64_t half_ns_ = 0;    // the next fold goes up to here
+  StallTotals totals_;    // path: up to folded_ns_
+  StallTotals lap_base_;  // totals_ at the lap's beginning
+  PathSums lap_path_;
+  int64_t fastest_copy_ns_ = 0;  // of a whole batch; 0: none yet
+  int64_t begin_ns_ = 0;         // the first Next(), or the latest Restart()
+  int64_t folded_ns_ = 0;        // the path is blamed up to here for good
+  int64_t half_ns_ = 0;          // the next fold goes up to here
   int64_t request_ns_ = 0;
   int64_t last_batch_ = -1;  // handed over
   int64_t since_fold_ = 0;

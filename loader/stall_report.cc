@@ -1,73 +1,83 @@
 #include "loader/stall_report.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <cmath>
 
 namespace stoker {
 namespace {
 
-constexpr double kNotBound = 0.05;
-constexpr double kHighlyBound = 0.20;
-// From here on a stage is busy enough that it is its capacity that limits, not the order or delay of its work.
-constexpr double kCapacityBusy = 0.8;
-// The caller's own step leads from here on: the loader keeps up.
-constexpr double kConsumerLeads = 0.9;
 constexpr double kNsPerSecond = 1e9;
 constexpr double kNsPerMs = 1e6;
+// Fewer windows than this say nothing of how far they spread.
+constexpr size_t kFewestWindows = 8;
 
 double Ceiling(double servers, int64_t items, int64_t busy_ns) {
   return busy_ns > 0 ? servers * static_cast<double>(items) * kNsPerSecond / static_cast<double>(busy_ns) : 0;
 }
 
-Stage LeadingStage(const StallReport& report) {
-  const auto leader = std::max_element(report.shares.begin(), report.shares.end());
-  return static_cast<Stage>(leader - report.shares.begin());
+// The two-sided 95 % quantile of Student's t, by the Cornish-Fisher expansion about the normal one (Abramowitz and
+// Stegun 26.7.5); within 0.3 % from 8 degrees of freedom on.
+double StudentT(double degrees) { return 1.96 + 2.3725 / degrees + 2.823 / (degrees * degrees); }
+
+// Half the 95 % interval of a share of the whole that windows of different lengths differ in: the batch means method
+// for a ratio.
+double Margin(const PathSums& path, size_t stage, double share, double wall_ns, int64_t end_ns) {
+  double squares = 0;
+  for (size_t i = 0; i < path.windows(); ++i) {
+    const int64_t window_end = i + 1 < path.windows() ? path.window(i + 1).begin_ns : end_ns;
+    const auto width = static_cast<double>(window_end - path.window(i).begin_ns);
+    const double off = static_cast<double>(path.window(i).times[stage]) - share * width;
+    squares += off * off;
+  }
+  const auto windows = static_cast<double>(path.windows());
+  return StudentT(windows - 1) * std::sqrt(squares * windows / (windows - 1)) / wall_ns;
 }
 
-double Busy(double rate, double ceiling) { return ceiling > 0 ? rate / ceiling : 0; }
-
-struct Finding {
-  std::string verdict;
-  std::string advice;
-};
-
-Finding FindingFor(Stage stage, const StallReport& report) {
-  const double share = 100 * report.shares[static_cast<size_t>(stage)];
-  switch (stage) {
-    case Stage::kConsumer:
-      return {fmt::format("consumer-bound: the training step takes {:.0f} % of the path, the loader keeps up", share),
-              "Leave the loader alone; make the step faster, or give the loader fewer workers."};
-    case Stage::kDecode:
-      if (Busy(report.images_per_second, report.decode_ceiling) >= kCapacityBusy) {
-        return {
-            fmt::format("CPU-bound: decoding and augmenting take {:.0f} % of the path and the workers are full", share),
-            "More or faster cores help (num_workers), or smaller pictures on disk, or decode=fast for large ones."};
-      }
-      return {fmt::format("decode holds the path for {:.0f} %, but the workers are not full: order or delay", share),
-              "Raise prefetch_factor so that a slow picture does not stop its batch."};
-    case Stage::kIo:
-      return {fmt::format("I/O-bound: reads take {:.0f} % of the path", share),
-              "Raise queue_depth, move the data to faster storage, or keep it in the page cache."};
-    case Stage::kCopy:
-      return {fmt::format("copy-bound: the transfer to the device takes {:.0f} % of the path", share),
-              "Send uint8 and normalise on the device, and check that the memory is pinned and the link is wide."};
-    case Stage::kRuntime:
-      return {
-          fmt::format("the loader's own hand-overs take {:.0f} % of the path", share),
-          "The machine is busy with something else, or batches are very small: raise batch_size or free some cores."};
-    case Stage::kOther:
-      break;
+void FillShares(const StallTotals& totals, StallReport& report) {
+  const auto wall = static_cast<double>(totals.wall_ns);
+  const StageTimes stages = totals.path.stages();
+  for (size_t i = 0; i < kStages; ++i) report.shares[i] = static_cast<double>(stages[i]) / wall;
+  for (size_t i = 0; i < kParts; ++i) report.parts[i] = static_cast<double>(totals.path.parts()[i]) / wall;
+  report.windows = static_cast<int32_t>(totals.path.windows());
+  if (totals.path.windows() >= kFewestWindows) {
+    const int64_t end_ns = totals.path.begin_ns() + totals.wall_ns;
+    for (size_t i = 0; i < kStages; ++i) report.margins[i] = Margin(totals.path, i, report.shares[i], wall, end_ns);
   }
-  return {"too short to tell: start-up dominates", "Run longer (more epochs or pictures)."};
+  if (totals.clocked_ns == 0) return;
+  report.on_cpu_share = static_cast<double>(totals.on_cpu_ns) / static_cast<double>(totals.clocked_ns);
+  double& off_cpu = report.parts[static_cast<size_t>(Part::kOffCpu)];
+  for (const Part part : {Part::kDecode, Part::kAugment}) {
+    double& share = report.parts[static_cast<size_t>(part)];
+    off_cpu += share * (1 - *report.on_cpu_share);
+    share *= *report.on_cpu_share;
+  }
+}
+
+void FillCeilings(const StallTotals& totals, const StageServers& servers, StallReport& report) {
+  const int64_t work_ns = totals.decode_ns + totals.augment_ns;
+  const auto fill = [&](Stage stage, double count, int64_t work, int64_t busy) {
+    report.ceilings[static_cast<size_t>(stage)] = Ceiling(count, totals.samples, work);
+    report.busy[static_cast<size_t>(stage)] = static_cast<double>(busy) / (count * static_cast<double>(totals.wall_ns));
+  };
+  fill(Stage::kIo, servers.readers, totals.read_ns, totals.read_ns);
+  fill(Stage::kDecode, servers.workers, work_ns, work_ns + totals.cached_read_ns);
+  fill(Stage::kCopy, 1, totals.copy_ns, totals.copy_ns);
+  fill(Stage::kConsumer, 1, totals.consumer_ns, totals.consumer_ns);
+}
+
+void FillGains(StallReport& report) {
+  for (size_t i = 0; i < kServedStages; ++i) {
+    // The time of a path is the sum of what lies on it: this holds for small changes, as long as the path stays.
+    double faster = 1 / (1 - report.shares[i] * (1 - 1 / kGainSpeedUp));
+    for (size_t other = 0; other < kServedStages; ++other) {
+      if (other == i || report.ceilings[other] <= 0) continue;
+      faster = std::min(faster, std::max(1.0, report.ceilings[other] / report.images_per_second));
+    }
+    report.gains[i] = faster - 1;
+  }
 }
 
 }  // namespace
-
-const char* StallWords(double stall_share) noexcept {
-  if (stall_share < kNotBound) return "not loader-bound";
-  return stall_share < kHighlyBound ? "moderately loader-bound" : "highly loader-bound";
-}
 
 void Judge(const StallTotals& totals, const StageServers& servers, StallReport& report) {
   report.seconds = static_cast<double>(totals.wall_ns) / kNsPerSecond;
@@ -83,28 +93,17 @@ void Judge(const StallTotals& totals, const StageServers& servers, StallReport& 
   report.device_stall_share = static_cast<double>(totals.device_stall_ns) / wall;
   // A wait that the device made up for is known only later, so that a report may be a little ahead of it.
   report.stall_share = std::clamp(static_cast<double>(totals.stall_ns) / wall + report.device_stall_share, 0.0, 1.0);
-  for (size_t i = 0; i < kStages; ++i) report.shares[i] = static_cast<double>(totals.blame_ns[i]) / wall;
-  report.io_ceiling = Ceiling(servers.readers, totals.samples, totals.read_ns);
-  report.decode_ceiling = Ceiling(servers.workers, totals.samples, totals.decode_ns + totals.augment_ns);
-  report.copy_ceiling = Ceiling(1, totals.samples, totals.copy_ns);
-  report.consumer_ceiling = Ceiling(1, totals.samples, totals.consumer_ns);
+  FillShares(totals, report);
+  FillCeilings(totals, servers, report);
   if (totals.samples > 0) {
     const double scale = 1 / (kNsPerMs * static_cast<double>(totals.samples));
     report.read_ms = static_cast<double>(totals.read_ns) * scale;
     report.decode_ms = static_cast<double>(totals.decode_ns) * scale;
     report.augment_ms = static_cast<double>(totals.augment_ns) * scale;
     report.cached_share = static_cast<double>(totals.cached_reads) / static_cast<double>(totals.samples);
+    FillGains(report);
   }
-  const Stage leader = LeadingStage(report);
-  Finding finding = FindingFor(leader, report);
-  const double leading_share = report.shares[static_cast<size_t>(leader)];
-  if (leader == Stage::kConsumer && leading_share < kConsumerLeads && report.stall_share >= kNotBound) {
-    finding.verdict = fmt::format("the training step leads with {:.0f} % of the path, the rest is waiting for data",
-                                  100 * leading_share);
-    finding.advice = "A faster loader would gain at most the stall share.";
-  }
-  report.verdict = fmt::format("{}; {}", StallWords(report.stall_share), finding.verdict);
-  report.advice = std::move(finding.advice);
+  Conclude(report);
 }
 
 }  // namespace stoker

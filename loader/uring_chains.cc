@@ -50,6 +50,7 @@ struct UringChains::State {
     uint32_t pending = 0;  // completions that will still come
     int open_result = 0;
     int read_result = 0;
+    int64_t opened_ns = 0;
   };
 
   explicit State(uint32_t count) : chains(count) {}
@@ -176,7 +177,7 @@ void UringChains::Cancel(uint32_t index) noexcept {
   }
 }
 
-bool UringChains::TakeFinished(Finished& finished) noexcept {
+bool UringChains::TakeFinished(int64_t now_ns, Finished& finished) noexcept {
   io_uring_cqe* cqe = nullptr;
   while (io_uring_peek_cqe(&state_->ring, &cqe) == 0) {
     const uint64_t tag = io_uring_cqe_get_data64(cqe);
@@ -188,10 +189,16 @@ bool UringChains::TakeFinished(Finished& finished) noexcept {
     }
     if (tag == kWakeTag || tag == kCancelTag) continue;
     State::Chain& chain = state_->chains[tag / kSteps];
-    if (tag % kSteps == 0) chain.open_result = result;
-    if (tag % kSteps == 1) chain.read_result = result;
+    if (tag % kSteps == 0) {
+      chain.open_result = result;
+      chain.opened_ns = now_ns;
+    }
+    if (tag % kSteps == 1) {
+      chain.read_result = result;
+      if (chain.opened_ns == now_ns) chain.opened_ns = 0;
+    }
     if (--chain.pending > 0) continue;
-    finished = {static_cast<uint32_t>(tag / kSteps), chain.open_result, chain.read_result};
+    finished = {static_cast<uint32_t>(tag / kSteps), chain.open_result, chain.read_result, chain.opened_ns};
     return true;
   }
   return false;

@@ -38,9 +38,10 @@ class UringChains {
     uint32_t index = 0;
     int open_result = 0;
     int read_result = 0;
+    int64_t opened_ns = 0;  // when its open was seen to be done; 0: together with its read
   };
-  // The next one that is there; false where there is none. Does not block.
-  bool TakeFinished(Finished& finished) noexcept;
+  // The next one that is there, at `now_ns`; false where there is none. Does not block.
+  bool TakeFinished(int64_t now_ns, Finished& finished) noexcept;
   bool under_way(uint32_t index) const noexcept;
 
   // Submits, and blocks until a completion is there or the timeout passed.

@@ -60,7 +60,8 @@ class UringReader final : public Reader {
   bool SelfTest(std::string& reason);
   void Queue(uint32_t index) noexcept;
   void FindPath(Entry& entry) noexcept;
-  void Collect(std::vector<SampleJob>& done) noexcept;
+  // `slept`: the caller has waited for what is there now.
+  void Collect(std::vector<SampleJob>& done, bool slept) noexcept;
   void Finish(const UringChains::Finished& chain, std::vector<SampleJob>& done) noexcept;
   void Complete(Entry& entry, std::error_code error, std::vector<SampleJob>& done) noexcept;
   void ExpireLateReads(std::vector<SampleJob>& done) noexcept;
@@ -70,6 +71,8 @@ class UringReader final : public Reader {
   UringChains chains_;
   std::unique_ptr<std::vector<Entry>> entries_;
   std::string about_fixed_;
+  int64_t looked_ns_ = 0;  // for completions, the last time
+  int64_t late_ns_ = 0;    // of those found now that were under way then
   uint32_t in_flight_ = 0;
   uint32_t lost_ = 0;
 };
@@ -96,7 +99,7 @@ bool UringReader::SelfTest(std::string& reason) {
   bool finished = false;
   while (!finished && std::chrono::steady_clock::now() < deadline) {
     chains_.Wait(kSelfTestPatience / 10);
-    finished = chains_.TakeFinished(chain);
+    finished = chains_.TakeFinished(options_.now(), chain);
   }
   if (!finished) {
     entry.lost = true;  // left to the kernel if it does not come back by the end either
@@ -123,7 +126,7 @@ UringReader::~UringReader() {
   }
   while (in_flight_ + lost_ > 0 && std::chrono::steady_clock::now() < deadline) {
     chains_.Wait(std::chrono::milliseconds(10));
-    Collect(dropped);
+    Collect(dropped, true);
     dropped.clear();
   }
   if (in_flight_ + lost_ == 0) return;
@@ -164,6 +167,7 @@ void UringReader::Complete(Entry& entry, std::error_code error, std::vector<Samp
   }
   entry.job.error = error;
   entry.job.encoded_bytes = entry.cursor.landed_bytes();
+  if (entry.start_ns < looked_ns_) entry.job.late_ns = late_ns_;
   done.push_back(std::move(entry.job));
   --in_flight_;
 }
@@ -174,6 +178,7 @@ void UringReader::Finish(const UringChains::Finished& chain, std::vector<SampleJ
     const int error = entry.path[0] == '\0' ? ENAMETOOLONG : -chain.open_result;
     return Complete(entry, {error, std::generic_category()}, done);
   }
+  if (entry.job.opened_ns == 0) entry.job.opened_ns = chain.opened_ns;
   if (entry.lost) return Complete(entry, {}, done);
   if (chain.read_result == -EAGAIN || chain.read_result == -EINTR) return Queue(chain.index);
   if (chain.read_result < 0) return Complete(entry, {-chain.read_result, std::generic_category()}, done);
@@ -190,9 +195,13 @@ void UringReader::Finish(const UringChains::Finished& chain, std::vector<SampleJ
   Queue(chain.index);
 }
 
-void UringReader::Collect(std::vector<SampleJob>& done) noexcept {
+void UringReader::Collect(std::vector<SampleJob>& done, bool slept) noexcept {
+  const int64_t now = options_.now();
+  // What is there without a wait came at some time since the last look: half of that ago, on the average.
+  late_ns_ = slept ? 0 : (now - looked_ns_) / 2;
   UringChains::Finished chain;
-  while (chains_.TakeFinished(chain)) Finish(chain, done);
+  while (chains_.TakeFinished(now, chain)) Finish(chain, done);
+  looked_ns_ = now;
 }
 
 void UringReader::ExpireLateReads(std::vector<SampleJob>& done) noexcept {
@@ -211,8 +220,8 @@ void UringReader::Wait(std::vector<SampleJob>& done, std::chrono::nanoseconds ti
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   const size_t before = done.size();
   chains_.Submit();
-  for (;;) {
-    Collect(done);
+  for (bool slept = false;; slept = true) {
+    Collect(done, slept);
     ExpireLateReads(done);
     if (chains_.TakeWoken() || done.size() > before) break;
     const auto left = deadline - std::chrono::steady_clock::now();

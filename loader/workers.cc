@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "loader/error.h"
-#include "loader/machine.h"
+#include "loader/machine/limits.h"
 
 namespace stoker {
 namespace {
@@ -122,6 +122,7 @@ void Workers::Push(SampleJob job) {
 void Workers::StartOne() {
   if (running_ >= active_ || running_ >= waiting_.size() + (max_workers_ - free_numbers_.size())) return;
   ++running_;
+  if (WaitDouble* const instead = WaitDouble::Installed()) instead->PoolThreads(+1);
   pool_->Enqueue(*this);
 }
 
@@ -146,6 +147,7 @@ void Workers::Run() {
   --running_;
   // Under the lock: the destructor may free this object as soon as the lock is released.
   if (running_ == 0) idle_.NotifyAll();
+  if (WaitDouble* const instead = WaitDouble::Installed()) instead->PoolThreads(-1);
   mutex_.Unlock();
 }
 

@@ -17,10 +17,7 @@ py::dict SharesOf(const StallReport& report) {
 
 py::dict CeilingsOf(const StallReport& report) {
   py::dict ceilings;
-  ceilings["io"] = report.io_ceiling;
-  ceilings["decode"] = report.decode_ceiling;
-  ceilings["copy"] = report.copy_ceiling;
-  ceilings["consumer"] = report.consumer_ceiling;
+  for (size_t i = 0; i < kServedStages; ++i) ceilings[kStageNames[i]] = report.ceilings[i];
   return ceilings;
 }
 

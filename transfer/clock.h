@@ -10,4 +10,7 @@ using NowFn = int64_t (*)() noexcept;
 
 int64_t SteadyNow() noexcept;
 
+// What the calling thread has spent on a CPU. A system call: some 2 us.
+int64_t ThreadCpuNow() noexcept;
+
 }  // namespace stoker

@@ -1,6 +1,7 @@
 // std::mutex with the annotations that let clang check who holds what (-Wthread-safety).
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -37,23 +38,62 @@ class STOKER_ANNOTATION(scoped_lockable) MutexLock {
   Mutex& mutex_;
 };
 
+class CondVar;
+
+// What stands in for the system's waiting, so that a test can run a whole pipeline in a time of its own. All threads of
+// ours block in a CondVar and nowhere else while batches flow.
+// Threads: Install is called while no thread of ours runs, the rest by any.
+class WaitDouble {
+ public:
+  // Null: the system's own waiting, as ever but in tests.
+  static void Install(WaitDouble* instead) noexcept { installed.store(instead, std::memory_order_relaxed); }
+  static WaitDouble* Installed() noexcept { return installed.load(std::memory_order_relaxed); }
+
+  // Lets `mutex` go until `condition` is notified or `timeout` has passed (then it returns false), and takes it again.
+  virtual bool Wait(const CondVar& condition, std::mutex& mutex, std::chrono::nanoseconds timeout) noexcept = 0;
+  virtual void Notify(const CondVar& condition) noexcept = 0;
+  // So many more threads (fewer, where below 0) of a pool have something to do: what they were given waits for them.
+  virtual void PoolThreads(int change) noexcept = 0;
+
+  WaitDouble(const WaitDouble&) = delete;
+  WaitDouble& operator=(const WaitDouble&) = delete;
+
+ protected:
+  WaitDouble() = default;
+  ~WaitDouble() = default;
+
+ private:
+  static inline std::atomic<WaitDouble*> installed{nullptr};  // published to threads by what starts them
+};
+
 // Waits may wake early: test the condition in a loop.
 class CondVar {
  public:
   void Wait(Mutex& mutex) REQUIRES(mutex) {
+    if (WaitDouble* const instead = WaitDouble::Installed()) {
+      (void)instead->Wait(*this, mutex.mutex_, std::chrono::nanoseconds::max());
+      return;
+    }
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
     condition_.wait(lock);
     lock.release();
   }
   // Returns false when `timeout` passed.
   bool WaitFor(Mutex& mutex, std::chrono::nanoseconds timeout) REQUIRES(mutex) {
+    if (WaitDouble* const instead = WaitDouble::Installed()) return instead->Wait(*this, mutex.mutex_, timeout);
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
     const bool woken = condition_.wait_for(lock, timeout) == std::cv_status::no_timeout;
     lock.release();
     return woken;
   }
-  void NotifyOne() noexcept { condition_.notify_one(); }
-  void NotifyAll() noexcept { condition_.notify_all(); }
+  void NotifyOne() noexcept {
+    if (WaitDouble* const instead = WaitDouble::Installed()) return instead->Notify(*this);
+    condition_.notify_one();
+  }
+  void NotifyAll() noexcept {
+    if (WaitDouble* const instead = WaitDouble::Installed()) return instead->Notify(*this);
+    condition_.notify_all();
+  }
 
  private:
   std::condition_variable condition_;

@@ -22,6 +22,13 @@ size_t SlotStride(size_t slot_bytes, bool for_device) {
 
 }  // namespace
 
+int64_t ThreadCpuNow() noexcept {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  constexpr int64_t kNsPerSecond = 1'000'000'000;
+  return time.tv_sec * kNsPerSecond + time.tv_nsec;
+}
+
 int64_t SteadyNow() noexcept {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();

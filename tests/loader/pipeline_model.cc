@@ -1,5 +1,7 @@
 #include "tests/loader/pipeline_model.h"
 
+#include <utility>
+
 namespace stoker {
 
 PipelineModel::PipelineModel(const ModelConfig& config)
@@ -81,6 +83,7 @@ bool PipelineModel::StartConsumer(StallLog& log) {
   record.stamps = stamps_[next_step_];
   record.returned_ns = now_;
   log.HandOver(record);
+  if (handed_over_) handed_over_(record.batch, now_);
   stepping_ = true;
   Start({Cause::kConsumer, next_step_}, config_.step[static_cast<size_t>(next_step_)]);
   ++next_step_;
@@ -127,7 +130,8 @@ void PipelineModel::End(const Step& step, StallLog& log) {
   }
 }
 
-int64_t PipelineModel::Run(StallLog& log) {
+int64_t PipelineModel::Run(StallLog& log, HandedOver handed_over) {
+  handed_over_ = std::move(handed_over);
   log.Request(kBegin);
   StartWhatCan(log);
   while (!events_.empty()) {

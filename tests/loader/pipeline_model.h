@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <queue>
 #include <utility>
@@ -29,8 +30,10 @@ class PipelineModel {
  public:
   explicit PipelineModel(const ModelConfig& config);
 
-  // Runs it all, recording into `log` as the loader does. Returns the time of the last step's end.
-  int64_t Run(StallLog& log);
+  // Runs it all, recording into `log` as the loader does, and calls `handed_over` (where there is one) with each batch
+  // and the time. Returns the time of the last step's end.
+  using HandedOver = std::function<void(int64_t batch, int64_t now_ns)>;
+  int64_t Run(StallLog& log, HandedOver handed_over = {});
   // Of the run, by walking back from its end along what let each step start.
   StageTimes ExactBlame() const;
   int64_t begin_ns() const { return kBegin; }
@@ -64,6 +67,7 @@ class PipelineModel {
 
   const ModelConfig config_;
   const int64_t samples_;
+  HandedOver handed_over_;
   int64_t now_ = kBegin;
   Step cause_ = {Cause::kNone, -1};  // the step whose end is being handled
   std::map<Step, Span> spans_;

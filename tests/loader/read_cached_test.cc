@@ -39,14 +39,14 @@ TEST_F(ReadCachedTest, GivesWhatPreadGives) {
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * i >> 7);
   const uint32_t file = Add("a", bytes);
   SampleJob job = Job({{file, 0, bytes.size(), true}});
-  if (!ReadCached(source_, job)) GTEST_SKIP() << "this file system cannot tell what is in the page cache";
+  if (!ReadCached(source_, SteadyNow, job)) GTEST_SKIP() << "this file system cannot tell what is in the page cache";
   EXPECT_TRUE(IsCached(source_, job.extents));
   EXPECT_FALSE(job.error);
   EXPECT_EQ(Bytes(job.encoded.memory().begin(), job.encoded.memory().begin() + 50'000), bytes);
   EXPECT_EQ(job.encoded_bytes, bytes.size());
 
   SampleJob parts = Job({{file, 40'000, 10'000, false}, {file, 5, 100, false}});
-  ASSERT_TRUE(ReadCached(source_, parts));
+  ASSERT_TRUE(ReadCached(source_, SteadyNow, parts));
   EXPECT_EQ(parts.encoded_bytes, 10'100u);
   EXPECT_TRUE(std::equal(bytes.begin() + 40'000, bytes.end(), parts.encoded.memory().begin()));
   EXPECT_TRUE(std::equal(bytes.begin() + 5, bytes.begin() + 105, parts.encoded.memory().begin() + 10'000));
@@ -55,7 +55,7 @@ TEST_F(ReadCachedTest, GivesWhatPreadGives) {
 TEST_F(ReadCachedTest, SeesThatAFileGrew) {
   const uint32_t file = Add("a", Bytes(100));
   SampleJob job = Job({{file, 0, 99, true}});
-  if (!ReadCached(source_, job)) GTEST_SKIP() << "this file system cannot tell what is in the page cache";
+  if (!ReadCached(source_, SteadyNow, job)) GTEST_SKIP() << "this file system cannot tell what is in the page cache";
   EXPECT_EQ(job.error, LoadError::kChangedSize);
 }
 
@@ -68,7 +68,7 @@ TEST_F(ReadCachedTest, LeavesToTheReaderWhatItCannotAnswer) {
                                Extent{source_.Add(folder_.string() + "/fifo"), 0, 10, true}}) {
     SampleJob job = Job({extent});
     EXPECT_FALSE(IsCached(source_, job.extents));
-    EXPECT_FALSE(ReadCached(source_, job));
+    EXPECT_FALSE(ReadCached(source_, SteadyNow, job));
     EXPECT_FALSE(job.error);
     EXPECT_EQ(job.encoded_bytes, 0u);
   }

@@ -13,8 +13,11 @@
 namespace stoker {
 namespace {
 
-int64_t Blamed(const StallTotals& totals, Stage stage) { return totals.blame_ns[static_cast<size_t>(stage)]; }
-int64_t Sum(const StageTimes& times) { return std::accumulate(times.begin(), times.end(), int64_t{0}); }
+int64_t Blamed(const StallTotals& totals, Stage stage) { return totals.path.stages()[static_cast<size_t>(stage)]; }
+template <typename Times>
+int64_t Sum(const Times& times) {
+  return std::accumulate(times.begin(), times.end(), int64_t{0});
+}
 
 // Every sample and batch alike, one server each.
 ModelConfig Uniform(int64_t batches, int64_t read, int64_t decode, int64_t copy, int64_t step) {
@@ -32,8 +35,8 @@ StageTimes BlameOf(const ModelConfig& config) {
   const int64_t end = model.Run(log);
   const StallTotals totals = log.Totals(end);
   EXPECT_EQ(totals.wall_ns, end - model.begin_ns());
-  EXPECT_EQ(Sum(totals.blame_ns), totals.wall_ns);
-  return totals.blame_ns;
+  EXPECT_EQ(Sum(totals.path.stages()), totals.wall_ns);
+  return totals.path.stages();
 }
 
 TEST(StallLog, BlamesTheSlowestStageForAllButTheFirstOfEach) {
@@ -80,10 +83,10 @@ TEST(StallLog, GivesGapsToTheRuntimeAndTheStartToNobody) {
   log.HandOver(batch);
   const StallTotals before = log.Totals(380);  // the caller is still at work
   EXPECT_EQ(before.wall_ns, 330);
-  EXPECT_EQ(before.blame_ns, (StageTimes{100, 70, 0, 30, 30 + 50, 50}));
+  EXPECT_EQ(before.path.stages(), (StageTimes{100, 70, 0, 30, 30 + 50, 50}));
   log.Request(400);
   const StallTotals after = log.Totals(410);  // and now waits for what is not there
-  EXPECT_EQ(after.blame_ns, (StageTimes{100, 70, 0, 50, 80, 60}));
+  EXPECT_EQ(after.path.stages(), (StageTimes{100, 70, 0, 50, 80, 60}));
   EXPECT_EQ(after.stall_ns, 300);
   EXPECT_EQ(after.read_ns, 100);
   EXPECT_EQ(after.decode_ns, 30);
@@ -94,6 +97,130 @@ TEST(StallLog, GivesGapsToTheRuntimeAndTheStartToNobody) {
   EXPECT_EQ(after.batches, 1);
   EXPECT_EQ(after.bytes, 1234u);
   EXPECT_EQ(after.cached_reads, 1);
+}
+
+// Random pipelines and loads, light and heavy tails.
+ModelConfig RandomConfig(uint32_t seed, int64_t batches) {
+  std::mt19937_64 random(seed);
+  const auto pick = [&](std::initializer_list<uint32_t> of) { return *(of.begin() + random() % of.size()); };
+  ModelConfig config = {.batch_size = pick({1, 3, 8, 16}), .batches = batches};
+  config.queue_depth = pick({1, 4, 8, 32});
+  config.workers = pick({1, 2, 4, 8});
+  config.buffers = config.queue_depth + pick({1, 2, 2 * config.workers});
+  config.slots = pick({2, 3, 4});
+  config.device_slots = pick({0, 2, 3});
+  const double spread = pick({0, 1}) == 0 ? 0.2 : 1.2;
+  // Loads of each stage between a third and all of the same pace.
+  const auto times = [&](int64_t count, double servers) {
+    const double mean = 1e6 * servers * (0.3 + 0.7 * static_cast<double>(random() % 1000) / 1000);
+    std::lognormal_distribution<double> draw(std::log(mean), spread);
+    std::vector<int64_t> ns(static_cast<size_t>(count));
+    for (int64_t& one : ns) one = static_cast<int64_t>(draw(random)) + 1;
+    return ns;
+  };
+  const int64_t samples = batches * config.batch_size;
+  config.read = times(samples, config.queue_depth);
+  config.decode = times(samples, config.workers);
+  config.copy = times(batches, config.batch_size);
+  config.step = times(batches, config.batch_size);
+  return config;
+}
+
+// One sample and its batch, with everything that a reader, a worker and a device may tell of them.
+StallLog LogOfOne(bool cached) {
+  StallLog log(1, 2);
+  log.Request(100);
+  log.sample(0) = {.sequence = 0,
+                   .submit_ns = 100,
+                   .opened_ns = 130,
+                   .arrive_ns = 200,
+                   .start_ns = 200,
+                   .decoded_ns = 260,
+                   .end_ns = 300,
+                   .late_ns = 25,
+                   .on_cpu_ns = 80,
+                   .before_read = {},
+                   .before_decode = {200, 0, Cause::kRead},
+                   .cached = cached};
+  BatchRecord batch;
+  batch.batch = 0;
+  batch.count = 1;
+  batch.stamps = {.full_ns = 300, .copy_start_ns = 300, .copy_end_ns = 340};
+  batch.returned_ns = 340;
+  batch.to_stream = true;
+  log.HandOver(batch);
+  return log;
+}
+
+TEST(StallLog, DividesEachStageIntoItsParts) {
+  StallLog log = LogOfOne(false);
+  log.DeviceDone(0, 400);
+  PartTimes parts = log.Totals(450).path.parts();
+  const auto part = [&](Part one) { return parts[static_cast<size_t>(one)]; };
+  EXPECT_EQ(part(Part::kOpen), 30);
+  EXPECT_EQ(part(Part::kStorage), 45);
+  EXPECT_EQ(part(Part::kLateReap), 25);
+  EXPECT_EQ(part(Part::kDecode), 60);
+  EXPECT_EQ(part(Part::kAugment), 40);
+  EXPECT_EQ(part(Part::kTransfer), 40);
+  EXPECT_EQ(part(Part::kStep), 60);
+  EXPECT_EQ(part(Part::kHostGap), 50);
+  EXPECT_EQ(Sum(parts), 350);
+  EXPECT_EQ(log.Totals(450).clocked_ns, 100);
+  EXPECT_EQ(log.Totals(450).on_cpu_ns, 80);
+  parts = LogOfOne(true).Totals(450).path.parts();
+  EXPECT_EQ(part(Part::kPageCache), 45);
+  EXPECT_EQ(part(Part::kStorage), 0);
+}
+
+TEST(StallLog, CallsForeignWhatACopyTakesBeyondTheFastest) {
+  StallLog log = LogOfOne(false);
+  log.Request(350);
+  log.sample(1) = {.sequence = 1,
+                   .submit_ns = 340,
+                   .arrive_ns = 340,
+                   .start_ns = 340,
+                   .decoded_ns = 340,
+                   .end_ns = 340,
+                   .before_read = {},
+                   .before_decode = {}};
+  BatchRecord batch;
+  batch.batch = 1;
+  batch.count = 1;
+  batch.stamps = {.full_ns = 340, .copy_start_ns = 340, .copy_end_ns = 440};
+  batch.returned_ns = 440;
+  log.HandOver(batch);
+  const PartTimes parts = log.Totals(440).path.parts();
+  EXPECT_EQ(parts[static_cast<size_t>(Part::kTransfer)], 40);
+  EXPECT_EQ(parts[static_cast<size_t>(Part::kForeignCopies)], 60);
+}
+
+TEST(StallLog, KeepsTheSumsOfALapBesideThoseOfTheWhole) {
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    const ModelConfig config = RandomConfig(seed, 700);
+    StallLog log(config.batch_size, config.slots + config.device_slots + 1);
+    StallLog whole(config.batch_size, config.slots + config.device_slots + 1);
+    std::vector<StallTotals> laps;
+    PipelineModel model(config);
+    const int64_t end = model.Run(log, [&](int64_t batch, int64_t now) {
+      if (batch % 200 != 199) return;
+      laps.push_back(log.LapTotals(now));
+      log.StartLap(now);
+    });
+    laps.push_back(log.LapTotals(end));
+    EXPECT_EQ(PipelineModel(config).Run(whole), end);
+    EXPECT_EQ(log.Totals(end).path.parts(), whole.Totals(end).path.parts());
+    int64_t samples = 0, wall_ns = 0;
+    for (const StallTotals& lap : laps) {
+      EXPECT_EQ(Sum(lap.path.parts()), lap.wall_ns);
+      EXPECT_GE(lap.path.windows(), 20u);
+      samples += lap.samples;
+      wall_ns += lap.wall_ns;
+    }
+    EXPECT_EQ(samples, 700 * config.batch_size);
+    EXPECT_EQ(wall_ns, end - model.begin_ns());
+  }
 }
 
 TEST(StallLog, CountsAStepOnceHoweverOftenTheEndIsAskedFor) {
@@ -129,7 +256,7 @@ TEST(StallLog, BlamesTheCopy) {
   batch.stamps.copy_end_ns = 34;
   log.HandOver(batch);
   EXPECT_EQ(log.Totals(40).copy_ns, 4);
-  EXPECT_EQ(log.Totals(40).blame_ns, (StageTimes{10, 10, 4, 5, 1, 0}));
+  EXPECT_EQ(log.Totals(40).path.stages(), (StageTimes{10, 10, 4, 5, 1, 0}));
 }
 
 TEST(StallLog, CountsFromTheRestart) {
@@ -140,7 +267,7 @@ TEST(StallLog, CountsFromTheRestart) {
   log.Restart(end);
   EXPECT_EQ(log.Totals(end + 5).samples, 0);
   EXPECT_EQ(log.Totals(end + 5).wall_ns, 5);
-  EXPECT_EQ(Sum(log.Totals(end + 5).blame_ns), 5);
+  EXPECT_EQ(Sum(log.Totals(end + 5).path.stages()), 5);
 }
 
 TEST(StallLog, HasNothingToSayBeforeTheFirstBatch) {
@@ -152,35 +279,8 @@ TEST(StallLog, HasNothingToSayBeforeTheFirstBatch) {
   EXPECT_EQ(Blamed(totals, Stage::kOther), 500);
 }
 
-// Random pipelines and loads, light and heavy tails.
-ModelConfig RandomConfig(uint32_t seed, int64_t batches) {
-  std::mt19937_64 random(seed);
-  const auto pick = [&](std::initializer_list<uint32_t> of) { return *(of.begin() + random() % of.size()); };
-  ModelConfig config = {.batch_size = pick({1, 3, 8, 16}), .batches = batches};
-  config.queue_depth = pick({1, 4, 8, 32});
-  config.workers = pick({1, 2, 4, 8});
-  config.buffers = config.queue_depth + pick({1, 2, 2 * config.workers});
-  config.slots = pick({2, 3, 4});
-  config.device_slots = pick({0, 2, 3});
-  const double spread = pick({0, 1}) == 0 ? 0.2 : 1.2;
-  // Loads of each stage between a third and all of the same pace.
-  const auto times = [&](int64_t count, double servers) {
-    const double mean = 1e6 * servers * (0.3 + 0.7 * static_cast<double>(random() % 1000) / 1000);
-    std::lognormal_distribution<double> draw(std::log(mean), spread);
-    std::vector<int64_t> ns(static_cast<size_t>(count));
-    for (int64_t& one : ns) one = static_cast<int64_t>(draw(random)) + 1;
-    return ns;
-  };
-  const int64_t samples = batches * config.batch_size;
-  config.read = times(samples, config.queue_depth);
-  config.decode = times(samples, config.workers);
-  config.copy = times(batches, config.batch_size);
-  config.step = times(batches, config.batch_size);
-  return config;
-}
-
 TEST(StallLog, FindsTheExactSharesOfRandomPipelines) {
-  for (uint32_t seed = 0; seed < 400; ++seed) {
+  for (uint32_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const ModelConfig config = RandomConfig(seed, 60);  // fewer batches than are folded at once
     StallLog log(config.batch_size, config.slots + config.device_slots + 1);
@@ -188,8 +288,8 @@ TEST(StallLog, FindsTheExactSharesOfRandomPipelines) {
     const int64_t end = model.Run(log);
     const StallTotals totals = log.Totals(end);
     EXPECT_EQ(totals.wall_ns, end - model.begin_ns());
-    EXPECT_EQ(Sum(totals.blame_ns), totals.wall_ns);
-    EXPECT_EQ(totals.blame_ns, model.ExactBlame());
+    EXPECT_EQ(Sum(totals.path.stages()), totals.wall_ns);
+    EXPECT_EQ(totals.path.stages(), model.ExactBlame());
   }
 }
 
@@ -202,12 +302,12 @@ TEST(StallLog, FindsTheSharesOfLongRunsByFolding) {
     PipelineModel model(config);
     const int64_t end = model.Run(log);
     const StallTotals totals = log.Totals(end);
-    EXPECT_EQ(Sum(totals.blame_ns), totals.wall_ns);
+    EXPECT_EQ(Sum(totals.path.stages()), totals.wall_ns);
     EXPECT_EQ(totals.wall_ns, end - model.begin_ns());
     const StageTimes exact = model.ExactBlame();
     for (size_t stage = 0; stage < kStages; ++stage) {
-      const double off =
-          static_cast<double>(std::abs(totals.blame_ns[stage] - exact[stage])) / static_cast<double>(totals.wall_ns);
+      const double off = static_cast<double>(std::abs(totals.path.stages()[stage] - exact[stage])) /
+                         static_cast<double>(totals.wall_ns);
       worst = std::max(worst, off);
     }
     EXPECT_EQ(totals.samples, 1500 * config.batch_size);

@@ -1,4 +1,4 @@
-#include "loader/machine.h"
+#include "loader/machine/limits.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -65,6 +65,46 @@ TEST_F(Cgroup, LeavesAFullGroupAByteAndNotNoLimit) {
   Write("job/memory.max", "100\n");
   Write("job/memory.current", "150\n");
   EXPECT_EQ(Read("/job").memory_bytes, 1);
+}
+
+TEST_F(Cgroup, CountsThePagesOfFilesAsFree) {
+  Write("job/memory.max", "1000\n");
+  Write("job/memory.current", "990\n");
+  Write("job/memory.stat", "anon 90\nfile 900\ninactive_file 600\nactive_file 250\n");
+  EXPECT_EQ(Read("/job").memory_bytes, 860);
+  Write("job/memory.stat", "inactive_file all\nactive_file 5000\n");  // counted a moment later
+  EXPECT_EQ(Read("/job").memory_bytes, 1000);
+  Write("memory/memory.limit_in_bytes", "500\n");
+  Write("memory/memory.usage_in_bytes", "400\n");
+  Write("memory/memory.stat", "inactive_file 1\ntotal_inactive_file 100\ntotal_active_file 50\n");
+  EXPECT_EQ(Read("/").memory_bytes, 250);
+}
+
+TEST_F(Cgroup, FindsItsOwnOfVersionTwo) {
+  EXPECT_EQ(OwnCgroupFolder(root_.string(), ""), "");
+  Write("proc/self/cgroup", "0::/slice/job\n");
+  Write("sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
+  EXPECT_EQ(OwnCgroupFolder(root_.string(), ""), root_.string() + "/sys/fs/cgroup");  // no more than its own is there
+  Write("sys/fs/cgroup/slice/cpu.max", "200000 100000\n");
+  Write("sys/fs/cgroup/slice/job/memory.max", "77\n");
+  EXPECT_EQ(OwnCgroupFolder(root_.string(), ""), root_.string() + "/sys/fs/cgroup/slice/job");
+  EXPECT_EQ(OwnCgroupLimits(root_.string()).cpus, 2);
+  EXPECT_EQ(OwnCgroupLimits(root_.string()).memory_bytes, 77);
+}
+
+TEST_F(Cgroup, FindsItsOwnOfVersionOne) {
+  Write("proc/self/cgroup", "nonsense\n::\n5:cpu,cpuacct:/docker/7\n4:memory:/docker/7\n0::/init.scope\n");
+  Write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  EXPECT_EQ(OwnCgroupFolder(root_.string(), ""), "");
+  EXPECT_EQ(OwnCgroupFolder(root_.string(), "cpu"), root_.string() + "/sys/fs/cgroup/cpu");
+  EXPECT_EQ(OwnCgroupFolder(root_.string(), "memory"), "");
+  Write("sys/fs/cgroup/cpu/docker/7/cpu.cfs_quota_us", "150000\n");
+  Write("sys/fs/cgroup/cpu/docker/7/cpu.cfs_period_us", "100000\n");
+  Write("sys/fs/cgroup/unified/cgroup.procs", "");
+  EXPECT_EQ(OwnCgroupFolder(root_.string(), "cpu"), root_.string() + "/sys/fs/cgroup/cpu/docker/7");
+  EXPECT_EQ(OwnCgroupFolder(root_.string(), ""), root_.string() + "/sys/fs/cgroup/unified");
+  EXPECT_EQ(OwnCgroupLimits(root_.string()).cpus, 1.5);
+  EXPECT_EQ(OwnCgroupLimits(root_.string()).memory_bytes, 0);
 }
 
 TEST_F(Cgroup, SurvivesNonsense) {
