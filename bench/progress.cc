@@ -35,12 +35,8 @@ std::string Clock(double seconds) {
 
 }  // namespace
 
-Progress::Progress(int64_t total, int64_t report_every)
-    : total_(total),
-      report_every_(report_every),
-      terminal_(isatty(STDERR_FILENO) != 0),
-      start_(Seconds()),
-      shown_(start_) {}
+Progress::Progress(int64_t total)
+    : total_(total), terminal_(isatty(STDERR_FILENO) != 0), start_(Seconds()), shown_(start_) {}
 
 std::string Progress::LineFor(Loader& loader, const Batch& batch, double now) {
   const StallReport report = loader.Report();
@@ -59,9 +55,13 @@ void Progress::Step(Loader& loader, const Batch& batch) {
   ++batches_;
   samples_ += batch.size();
   const double now = Seconds();
-  if (terminal_ ? now - shown_ < kRedrawSeconds : batches_ % report_every_ != 0) return;
-  const std::string line = LineFor(loader, batch, now);
-  fmt::print(stderr, "{}{}{}", terminal_ ? "\r\x1b[K" : "", line, terminal_ ? "" : "\n");
+  if (!terminal_ || now - shown_ < kRedrawSeconds) return;
+  fmt::print(stderr, "\r\x1b[K{}", LineFor(loader, batch, now));
+  std::fflush(stderr);
+}
+
+void Progress::Print(const std::string& line) const {
+  fmt::print(stderr, "{}{}\n", terminal_ ? "\r\x1b[K" : "", line);
   std::fflush(stderr);
 }
 

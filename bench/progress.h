@@ -1,4 +1,4 @@
-// What a run shows while it goes on: one line that is rewritten on a terminal, plain lines elsewhere.
+// What a run shows while it goes on: one line that is rewritten on a terminal, and the periodic reports above it.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,13 @@ namespace stoker {
 // Threads: one.
 class Progress {
  public:
-  // `total` batches in all epochs; plain lines come every `report_every` batches.
-  Progress(int64_t total, int64_t report_every);
+  // `total` batches in all epochs.
+  explicit Progress(int64_t total);
 
   // After each batch. Cheap: asks the loader for a report a few times a second at most.
   void Step(Loader& loader, const Batch& batch);
+  // A line that stays.
+  void Print(const std::string& line) const;
   // Clears the terminal's line, so that what follows starts on a clean one.
   void End();
 
@@ -24,7 +26,6 @@ class Progress {
   std::string LineFor(Loader& loader, const Batch& batch, double now);
 
   const int64_t total_;
-  const int64_t report_every_;
   const bool terminal_;
   const double start_;
   int64_t batches_ = 0;

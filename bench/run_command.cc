@@ -15,6 +15,7 @@
 #include "bench/run_report.h"
 #include "loader/file_source.h"
 #include "loader/loader.h"
+#include "loader/step_report.h"
 
 namespace stoker {
 namespace {
@@ -123,8 +124,7 @@ void Dump(const Batch& batch, const std::string& folder) {
   WriteNpy(prefix + "-valid.npy", "|u1", one_axis, std::as_bytes(batch.valid()));
 }
 
-void RunEpochs(const RunOptions& options, Loader& loader, double start_seconds, RunReport& report) {
-  Progress progress(loader.batches_per_epoch() * options.epochs, options.report_every);
+void RunEpochs(const RunOptions& options, Loader& loader, double start_seconds, Progress& progress, RunReport& report) {
   try {
     for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {
       while (const std::optional<Batch> batch = loader.Next()) {
@@ -156,6 +156,18 @@ void WriteJson(const std::string& file, const RunReport& report) {
   if (!out) throw std::system_error(errno, std::generic_category(), "cannot write the report to " + file);
 }
 
+// A trace that cannot be written fails a run that did not fail already.
+bool WriteTrace(const std::string& file, Loader& loader) {
+  if (file.empty()) return true;
+  try {
+    loader.WriteTrace(file);
+    return true;
+  } catch (const std::system_error& error) {
+    fmt::print(stderr, "stoker: {}\n", error.what());
+    return false;
+  }
+}
+
 }  // namespace
 
 int RunCommand(const RunOptions& options, double start_seconds) {
@@ -173,22 +185,30 @@ int RunCommand(const RunOptions& options, double start_seconds) {
   report.classes = source->classes();
   report.usable_cpus = UsableCpus();
   report.before = ReadProcessCounters();
+  std::optional<Progress> progress;
+  loader_options.on_report = [&](const StepReport& step) {
+    const bool stands_below = step.kind == StepReport::Kind::kEpoch && options.epochs == 1;
+    if (!stands_below || !step.warnings.empty()) progress->Print(FormatStep(step));
+  };
   Loader loader(loader_options, std::move(source));
+  progress.emplace(loader.batches_per_epoch() * options.epochs);
   if (loader.batches_per_epoch() == 0) {
     fmt::print(stderr, "stoker: warning: no batch comes out: {} samples on this rank, --batch-size {}{}\n",
                loader.samples_per_epoch(), loader_options.batch_size, loader_options.drop_last ? ", --drop-last" : "");
   }
   {
     const InterruptScope scope(loader);
-    RunEpochs(options, loader, start_seconds, report);
+    RunEpochs(options, loader, start_seconds, *progress, report);
   }
   report.stall = loader.Report();
+  const bool traced = WriteTrace(options.trace, loader);
   report.after = ReadProcessCounters();
   if (options.json != "-") std::cout << FormatRunReport(report) << std::flush;
   if (!options.json.empty()) WriteJson(options.json, report);
   if (report.interrupted) fmt::print(stderr, "stoker: interrupted; the report covers the run so far\n");
   if (!report.error.empty()) fmt::print(stderr, "stoker: {}\n", report.error);
-  return report.interrupted ? kExitInterrupted : report.error.empty() ? kExitOk : kExitFailed;
+  if (report.interrupted) return kExitInterrupted;
+  return report.error.empty() && traced ? kExitOk : kExitFailed;
 }
 
 }  // namespace stoker

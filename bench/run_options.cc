@@ -171,10 +171,18 @@ void RunCommandLine::AddFaults(CLI::App& command) {
 }
 
 void RunCommandLine::AddOutput(CLI::App& command) {
-  command.add_option("--report-every", options_.report_every, "Steps between two lines where stderr is no terminal")
+  command
+      .add_option("--report-every", options_.loader.report_every,
+                  "Steps between two lines of report on stderr; epochs end with one, too; 0: none")
       ->option_text("N [500]")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40).description(""));
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40).description(""));
+  command.add_option("--report-file", options_.loader.report_file, "Add each of them to it as a line of JSON")
+      ->option_text("FILE");
   command.add_option("--json", options_.json, "Write the report there too; - is standard output")->option_text("FILE");
+  command
+      .add_option("--trace", options_.trace,
+                  "Write a trace of the last batches there at the end, for ui.perfetto.dev or chrome://tracing")
+      ->option_text("FILE");
   command.add_option("--dump", options_.dump, "Write every batch as .npy files there, for comparison")
       ->option_text("DIR");
 }

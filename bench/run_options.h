@@ -20,9 +20,9 @@ struct RunOptions {
   bool allow_empty = false;
   int64_t epochs = 1;
   double step_ms = 0;
-  int64_t report_every = 500;
   std::string json;
   std::string dump;
+  std::string trace;
   bool size_from_first = false;  // --transform none
   LoaderOptions loader;
 };

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "loader/loader.h"
+#include "loader/report_json.h"
 
 namespace stoker {
 namespace {
@@ -63,58 +64,23 @@ std::string FormatRunReport(const RunReport& report) {
 }
 
 nlohmann::json ToJson(const RunReport& report) {
-  const StallReport& stall = report.stall;
-  nlohmann::json shares = nlohmann::json::object();
-  for (size_t i = 0; i < kStages; ++i) shares[kStageNames[i]] = stall.shares[i];
-  nlohmann::json ceilings = nlohmann::json::object();
-  for (size_t i = 0; i < kServedStages; ++i) ceilings[kStageNames[i]] = stall.ceilings[i];
-  nlohmann::json skipped = nlohmann::json::array();
-  for (const SkippedSample& sample : stall.skipped)
-    skipped.push_back({{"name", sample.name}, {"reason", sample.reason}});
   nlohmann::json classes = nlohmann::json::array();
   for (const std::string& name : report.classes) classes.push_back(ValidUtf8(name));
-  return {
+  nlohmann::json json = ToJson(report.stall);
+  json.update({
       {"schema_version", kSchemaVersion},
-      {"samples", stall.samples},
-      {"batches", stall.batches},
-      {"seconds", stall.seconds},
-      {"images_per_second", stall.images_per_second},
-      {"images_per_second_per_core", stall.images_per_second / report.usable_cpus},
+      {"images_per_second_per_core", report.stall.images_per_second / report.usable_cpus},
       {"cpu_seconds", report.after.cpu_seconds - report.before.cpu_seconds},
       {"first_batch_seconds", report.first_batch_seconds},
-      {"stall_share", stall.stall_share},
-      {"empties", stall.empties},
-      {"shares", shares},
-      {"verdict", stall.verdict},
-      {"advice", stall.advice},
-      {"ceilings", ceilings},
-      {"sample_ms", {{"read", stall.read_ms}, {"decode", stall.decode_ms}, {"augment", stall.augment_ms}}},
-      {"reader", stall.reader},
-      {"device", stall.device},
-      {"pinned", stall.pinned},
-      {"workers", stall.workers},
       {"usable_cpus", report.usable_cpus},
       {"page_cache_hit_ratio", report.page_cache_hit_ratio()},
-      {"bytes_read", stall.bytes_read},
       {"peak_rss_bytes", report.after.peak_rss_bytes},
       {"anonymous_growth_bytes", report.after.anonymous_rss_bytes - report.before.anonymous_rss_bytes},
-      {"budget_bytes", stall.budget_bytes},
-      {"buffers",
-       {{"slots", stall.buffers.slots},
-        {"slot_bytes", stall.buffers.slot_bytes},
-        {"device_slots", stall.buffers.device_slots},
-        {"read_buffers", stall.buffers.read_buffers},
-        {"read_buffer_bytes", stall.buffers.read_buffer_bytes},
-        {"scratch_bytes", stall.scratch_bytes},
-        {"oversized_bytes_peak", stall.oversized_bytes_peak}}},
-      {"decoder_warnings", stall.decoder_warnings},
-      {"skipped_count", stall.skipped_count},
-      {"skipped", skipped},
-      {"abandoned", stall.abandoned},
       {"interrupted", report.interrupted},
       {"error", report.error},
       {"classes", classes},
-  };
+  });
+  return json;
 }
 
 }  // namespace stoker

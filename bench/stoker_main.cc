@@ -6,6 +6,8 @@
 #include <exception>
 #include <filesystem>
 
+#include "bench/doctor_command.h"
+#include "bench/explain_command.h"
 #include "bench/run_command.h"
 #include "bench/run_options.h"
 #include "bench/synthetic_set.h"
@@ -58,8 +60,18 @@ int Main(int argc, char** argv) {
   synth.add_option("--seed", synth_options.seed, "Another seed gives other pictures")->option_text("N [1]");
   synth.add_flag("!--no-odd-files", synth_options.odd_files, "Only good RGB and gray JPEGs");
 
+  CLI::App& doctor = *app.add_subcommand("doctor", kDoctorHelp);
+  DoctorOptions doctor_options;
+  AddDoctorOptions(doctor, doctor_options);
+
+  CLI::App& explain = *app.add_subcommand("explain", kExplainHelp);
+  ExplainOptions explain_options;
+  AddExplainOptions(explain, explain_options);
+
   try {
     app.parse(argc, argv);
+    if (explain.parsed()) return ExplainCommand(explain_options);
+    if (doctor.parsed()) return DoctorCommand(doctor_options);
     if (synth.parsed()) return Synth(folder, synth_options);
     return RunCommand(run_line.Finish(), start);
   } catch (const CLI::ParseError& error) {

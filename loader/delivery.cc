@@ -68,6 +68,8 @@ void Delivery::LogCopies(StallLog& log, int64_t first_batch) {
   log.DeviceStalled(prefetcher_->TakeDeviceStallNs());
 }
 
+uint32_t Delivery::ready() const { return ring_.full_slots() + (prefetcher_ != nullptr ? prefetcher_->waiting() : 0); }
+
 uint32_t Delivery::held_by_caller() const {
   return prefetcher_ != nullptr ? prefetcher_->held_by_caller() : ring_.held_by_caller();
 }

@@ -44,6 +44,8 @@ class Delivery {
   // last call.
   void LogCopies(StallLog& log, int64_t first_batch = 0);
 
+  // Batches that are full and wait for the caller.
+  uint32_t ready() const;
   uint32_t held_by_caller() const;
   uint32_t slots_for_caller() const;
 

@@ -25,7 +25,27 @@ std::string Ceilings(const StallReport& report) {
 
 std::string Shares(const StallReport& report) {
   std::string text;
-  for (size_t i = 0; i < kStages; ++i) text += fmt::format("  {} {:.1f} %", kStageNames[i], 100 * report.shares[i]);
+  for (size_t i = 0; i < kStages; ++i) {
+    text += fmt::format("  {} {:.1f}{} %", kStageNames[i], 100 * report.shares[i],
+                        report.margins[i] > 0 ? fmt::format(" +/- {:.1f}", 100 * report.margins[i]) : "");
+  }
+  return text;
+}
+
+// What the stages' shares went into, as far as it is worth a word.
+std::string Parts(const StallReport& report) {
+  constexpr double kWorthAWord = 0.005;
+  std::string text;
+  for (size_t i = 0; i < kParts; ++i) {
+    if (report.parts[i] >= kWorthAWord) text += fmt::format("  {} {:.1f} %", kPartNames[i], 100 * report.parts[i]);
+  }
+  return text;
+}
+
+std::string Gains(const StallReport& report) {
+  std::string text;
+  for (size_t i = 0; i < kServedStages; ++i)
+    text += fmt::format("  {} {:+.1f} %", kStageNames[i], 100 * report.gains[i]);
   return text;
 }
 
@@ -58,9 +78,13 @@ std::string FormatReport(const StallReport& report) {
                         100 * report.device_stall_share);
   }
   text += fmt::format("  path        {}\n", Shares(report));
+  text += fmt::format("  parts       {}\n", Parts(report));
+  text += fmt::format("  10 % faster {}  images/s if that stage alone were\n", Gains(report));
   text += fmt::format("  ceilings    {}  images/s if only that stage worked\n", Ceilings(report));
-  text += fmt::format("  a sample      read {:.3f} ms  decode {:.3f} ms  augment {:.3f} ms\n", report.read_ms,
+  text += fmt::format("  a sample      read {:.3f} ms  decode {:.3f} ms  augment {:.3f} ms", report.read_ms,
                       report.decode_ms, report.augment_ms);
+  if (report.on_cpu_share) text += fmt::format("  {:.0f} % of it on a CPU", 100 * *report.on_cpu_share);
+  text += '\n';
   text += fmt::format("  reader       {}\n", report.reader.empty() ? "none yet" : report.reader);
   if (report.cached_known) text += fmt::format("  page cache   {:.1f} % of the reads\n", 100 * report.cached_share);
   text += fmt::format("  device       {}{}, {} workers\n", report.device,

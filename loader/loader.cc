@@ -11,9 +11,11 @@
 #include "loader/error_policy.h"
 #include "loader/feeder.h"
 #include "loader/machine/limits.h"
+#include "loader/reporter.h"
 #include "loader/sample_task.h"
 #include "loader/sampler.h"
 #include "loader/seams.h"
+#include "loader/trace.h"
 #include "loader/transfer_plan.h"
 #include "loader/workers.h"
 
@@ -34,11 +36,13 @@ class Loader::Impl {
   void StartEpoch(uint64_t epoch, std::shared_ptr<const Order> order, uint64_t position,
                   const WhileWaiting& while_waiting);
   std::optional<Batch> Next(StreamHandle stream, const WhileWaiting& while_waiting);
-  StallReport Report();
-  void RestartReport() {
+  Reporter& reporter() noexcept { return *reporter_; }
+  void WriteTrace(const std::string& path) {
     delivery_->LogCopies(*log_);
-    log_->Restart(now_());
+    stoker::WriteTrace(*log_, *source_, static_cast<uint32_t>(options_.num_workers), now_(), path);
   }
+  // Of an epoch in an order of the caller's, who alone knows when it is over.
+  void EndEpoch() { reporter_->EpochEnded(); }
   bool OverBudget() const {
     const size_t extra_bytes = delivery_->ring().extra_slots_peak() * plan_.slot_bytes;
     return extra_bytes > 0 && plan_.host_bytes() + extra_bytes > static_cast<size_t>(options_.memory_limit_bytes);
@@ -72,6 +76,7 @@ class Loader::Impl {
   ErrorPolicy errors_;
   std::unique_ptr<SampleTask> task_;
   std::unique_ptr<Feeder> feeder_;
+  std::unique_ptr<Reporter> reporter_;
   pid_t pid_ = 0;  // that it was started in
   bool running_ = false;
   std::shared_ptr<const Order> order_;  // of the epoch under way
@@ -120,6 +125,8 @@ Loader::Impl::Impl(LoaderOptions options, std::shared_ptr<const Source> source, 
       [this, make_reader = std::move(seams.make_reader)](const Reader::Options& reader_options, std::string& choice) {
         return make_reader(options_.reader, *source_, reader_options, choice);
       }});
+  reporter_ = std::make_unique<Reporter>(
+      ReporterParts{options_, plan_, *log_, *delivery_, *feeder_, *buffers_, *task_, errors_, now_});
 }
 
 Loader::Impl::~Impl() {
@@ -210,6 +217,7 @@ void Loader::Impl::LogHandOver(const Delivered& slot, StreamHandle stream) {
   record.to_stream = slot.device != nullptr && stream != kHostStream;
   log_->HandOver(record);
   last_handed_over_ = slot.batch;
+  reporter_->BatchGiven(epoch_, record.returned_ns);
 }
 
 // A caller that holds every batch would wait for itself.
@@ -233,6 +241,7 @@ std::optional<Batch> Loader::Impl::Next(StreamHandle stream, const WhileWaiting&
   }
   if (batches_left_ == 0) {
     running_ = false;
+    if (order_ == own_order_) reporter_->EpochEnded();
     ++epoch_;
     return std::nullopt;
   }
@@ -245,33 +254,6 @@ std::optional<Batch> Loader::Impl::Next(StreamHandle stream, const WhileWaiting&
   LogHandOver(slot, stream);
   errors_.Judge(slot.batch);
   return batch;
-}
-
-StallReport Loader::Impl::Report() {
-  delivery_->LogCopies(*log_);
-  StallReport report;
-  const bool cached_first = options_.reader == ReaderKind::kAuto;
-  const StallTotals& totals = log_->Totals(now_());
-  const bool all_cached = cached_first && totals.samples > 0 && totals.cached_reads == totals.samples;
-  Judge(totals,
-        {.readers = static_cast<double>(all_cached ? std::max(options_.num_workers, 1) : options_.queue_depth),
-         .workers = static_cast<double>(std::max(options_.num_workers, 1))},
-        report);
-  report.reader = feeder_->reader_choice();
-  report.device = delivery_->device() != nullptr ? delivery_->device()->info().name : "cpu";
-  report.pinned = delivery_->pinned();
-  report.workers = options_.num_workers;
-  report.empties = delivery_->ring().empties();
-  report.cached_known = cached_first;
-  report.buffers = plan_;
-  report.scratch_bytes = task_->scratch_bytes();
-  report.budget_bytes = plan_.host_bytes() + report.scratch_bytes;
-  report.oversized_bytes_peak = buffers_->oversized_bytes_peak();
-  report.extra_slots = delivery_->ring().extra_slots();
-  report.extra_slots_peak = delivery_->ring().extra_slots_peak();
-  errors_.Report(report);
-  report.abandoned = feeder_->abandoned();
-  return report;
 }
 
 Loader::Loader(LoaderOptions options, std::shared_ptr<const Source> source)
@@ -302,9 +284,11 @@ int64_t Loader::samples_per_epoch() const noexcept {
 const LoaderOptions& Loader::options() const noexcept { return impl_->options_; }
 const SampleSpec& Loader::spec() const noexcept { return impl_->recipe_.spec(); }
 void Loader::Cancel() noexcept { impl_->cancelled_.store(true, std::memory_order_relaxed); }
-StallReport Loader::Report() { return impl_->Report(); }
+StallReport Loader::Report() { return impl_->reporter().Report(); }
 bool Loader::OverBudget() const { return impl_->OverBudget(); }
-void Loader::RestartReport() { impl_->RestartReport(); }
+void Loader::RestartReport() { impl_->reporter().Restart(); }
+void Loader::EndEpoch() { impl_->EndEpoch(); }
+void Loader::WriteTrace(const std::string& path) { impl_->WriteTrace(path); }
 
 void Loader::SetActiveWorkers(int32_t workers) {
   if (workers < 1 || workers > impl_->options_.num_workers) {

@@ -78,6 +78,14 @@ class Loader {
   // step.
   StallReport Report();
   void RestartReport();
+  // Tells the periodic report that an epoch which was given as orders of the caller's (StartEpoch), maybe several, is
+  // over; of the loader's own orders it knows.
+  void EndEpoch();
+
+  // Writes what the stall counters still hold, the last few batches to hundreds of them, for Chrome's and Perfetto's
+  // trace viewers, with the critical path through it. Takes up to some tenths of a second and memory for it. Throws
+  // std::system_error naming the path where that cannot be written; what was there then stays. Also after Cancel.
+  void WriteTrace(const std::string& path);
 
   // True once the slots added for a caller that keeps batches (grow_slots) have outgrown memory_limit_bytes.
   bool OverBudget() const;

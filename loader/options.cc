@@ -38,6 +38,7 @@ void Validate(const LoaderOptions& options) {
   CheckRange("queue_depth", options.queue_depth, 1, 1024, "reads");
   CheckRange("world_size", options.world_size, 1, 1 << 20, "ranks");
   CheckRange("rank", options.rank, 0, options.world_size - 1, "(below world_size)");
+  CheckRange<int64_t>("report_every", options.report_every, 0, int64_t{1} << 40, "batches, 0 reports nothing");
   CheckRange<int64_t>("max_errors", options.max_errors, -1, int64_t{1} << 40, "samples, -1 sets no limit");
   CheckRange<int64_t>("max_file_bytes", options.max_file_bytes, 1, int64_t{1} << 40, "bytes");
   CheckRange<int64_t>("max_pixels", options.limits.max_pixels, 1, int64_t{1} << 40, "pixels");

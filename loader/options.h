@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,8 @@
 #include "decode/decoder.h"
 
 namespace stoker {
+
+struct StepReport;
 
 enum class OnError : uint8_t {
   kRaise,  // Next() throws for the batch that holds the bad sample
@@ -76,6 +79,16 @@ struct LoaderOptions {
   // else can have, no more than 4 GiB.
   int64_t memory_limit_bytes = 0;
   double read_deadline_seconds = 30;  // a read that takes longer is that sample's error (hung NFS, dying disk)
+
+  // -- Reports --------------------------------------------------------------------------------------------------------
+  int64_t report_every = 500;  // batches between two reports; epochs end with one too; 0: none at all
+  // Gets them, on the thread that calls Next(), within it. Empty: each is a line on stderr, but for epochs of fewer
+  // batches that need no warning.
+  std::function<void(const StepReport&)> on_report = {};
+  std::string report_file = {};  // and each is added to this file as a line of JSON; empty: none
+  // What `stoker top` shows, twice a second while batches are given out, whatever report_every is: 36 kB in /dev/shm,
+  // which the user alone may read. Where that cannot be, training goes on without.
+  bool live_feed = true;
 };
 
 // Throws std::invalid_argument naming the option, its value and what is allowed.

@@ -134,7 +134,11 @@ void SampleTask::Run(uint32_t number, SampleJob job) noexcept {
   if (job.from_cache && !ReadFromCache(worker, job, record)) return;
   const bool clocked = record != nullptr && job.attempt == 0 && job.sequence % kSamplesAClocked == 0;
   const int64_t on_cpu_before_ns = clocked ? parts_.thread_cpu_now() : 0;
-  if (record != nullptr) StampStart(worker, job, *record);
+  if (record != nullptr) {
+    record->worker = static_cast<uint16_t>(number);
+    record->id = static_cast<uint32_t>(job.id);
+    StampStart(worker, job, *record);
+  }
   if (!job.error) Process(worker, job, record);
   if (record != nullptr) {
     StampEnd(worker, *record);

@@ -57,7 +57,7 @@ void StallLog::HandOver(BatchRecord record) noexcept {
   batches_[PlaceOf(record.batch)] = record;
   last_batch_ = record.batch;
   totals_.path.EndBatch(record.returned_ns);
-  lap_path_.EndBatch(record.returned_ns);
+  for (LapSums& lap : laps_) lap.path.EndBatch(record.returned_ns);
   if (++since_fold_ >= fold_every_) Fold(record.returned_ns);
 }
 
@@ -101,24 +101,24 @@ void StallLog::DeviceDone(int64_t batch, int64_t end_ns) noexcept {
   totals_.stall_ns += next.returned_ns - std::clamp(end_ns, next.requested_ns, next.returned_ns);
 }
 
-bool StallLog::Find(const Node& node, int64_t& start_ns, Predecessor& before) const noexcept {
+bool StallLog::Find(const Step& step, int64_t& start_ns, Predecessor& before) const noexcept {
   before = {};
-  if (node.cause == Cause::kRead || node.cause == Cause::kDecode) {
-    const SampleRecord& record = samples_[static_cast<size_t>(node.index) % samples_.size()];
-    if (record.sequence != node.index) return false;
-    start_ns = node.cause == Cause::kRead ? record.submit_ns : record.start_ns;
-    before = node.cause == Cause::kRead ? record.before_read : record.before_decode;
+  if (step.cause == Cause::kRead || step.cause == Cause::kDecode) {
+    const SampleRecord& record = samples_[static_cast<size_t>(step.index) % samples_.size()];
+    if (record.sequence != step.index) return false;
+    start_ns = step.cause == Cause::kRead ? record.submit_ns : record.start_ns;
+    before = step.cause == Cause::kRead ? record.before_read : record.before_decode;
     return true;
   }
-  const BatchRecord& record = batches_[PlaceOf(node.index)];
-  if (node.cause == Cause::kNone || record.batch != node.index) return false;
-  if (node.cause == Cause::kCopy) {
+  const BatchRecord& record = batches_[PlaceOf(step.index)];
+  if (step.cause == Cause::kNone || record.batch != step.index) return false;
+  if (step.cause == Cause::kCopy) {
     start_ns = record.stamps.copy_start_ns;
     before = {record.stamps.full_ns, Sequence(record.batch, record.stamps.last_sample), Cause::kDecode};
     before.Consider({record.stamps.device_slot_ns, record.stamps.device_slot_batch,
                      record.stamps.device_slot_batch < 0 ? Cause::kNone : Cause::kConsumer});
-    const BatchRecord& previous = batches_[PlaceOf(node.index - 1)];
-    if (previous.batch == node.index - 1) before.Consider({previous.stamps.copy_end_ns, previous.batch, Cause::kCopy});
+    const BatchRecord& previous = batches_[PlaceOf(step.index - 1)];
+    if (previous.batch == step.index - 1) before.Consider({previous.stamps.copy_end_ns, previous.batch, Cause::kCopy});
     return start_ns != 0;
   }
   FindConsumer(record, start_ns, before);
@@ -149,43 +149,43 @@ void StallLog::FindConsumer(const BatchRecord& record, int64_t& start_ns, Predec
 }
 
 template <typename Sink>
-void StallLog::Split(const Node& node, int64_t start_ns, int64_t end_ns, const Sink& sink) const noexcept {
+void StallLog::Split(const Step& step, int64_t start_ns, int64_t end_ns, const Sink& sink) const noexcept {
   // Gives [from_ns, end_ns) to `part` and goes on with what lies before it.
   const auto cut = [&](Part part, int64_t from_ns) {
     from_ns = std::clamp(from_ns, start_ns, end_ns);
-    if (from_ns < end_ns) sink(part, from_ns, end_ns);
+    if (from_ns < end_ns) sink(part, from_ns, end_ns, step);
     end_ns = from_ns;
   };
-  if (node.cause == Cause::kRead) {
-    const SampleRecord& record = samples_[static_cast<size_t>(node.index) % samples_.size()];
+  if (step.cause == Cause::kRead) {
+    const SampleRecord& record = samples_[static_cast<size_t>(step.index) % samples_.size()];
     if (record.late_ns > 0) cut(Part::kLateReap, record.arrive_ns - record.late_ns);
     cut(record.cached ? Part::kPageCache : Part::kStorage, std::max(record.opened_ns, start_ns));
     return cut(Part::kOpen, start_ns);
   }
-  if (node.cause == Cause::kDecode) {
-    cut(Part::kAugment, samples_[static_cast<size_t>(node.index) % samples_.size()].decoded_ns);
+  if (step.cause == Cause::kDecode) {
+    cut(Part::kAugment, samples_[static_cast<size_t>(step.index) % samples_.size()].decoded_ns);
     return cut(Part::kDecode, start_ns);
   }
-  if (node.cause == Cause::kCopy) {
+  if (step.cause == Cause::kCopy) {
     if (fastest_copy_ns_ > 0) cut(Part::kForeignCopies, start_ns + fastest_copy_ns_);
     return cut(Part::kTransfer, start_ns);
   }
-  const BatchRecord& record = batches_[PlaceOf(node.index)];
+  const BatchRecord& record = batches_[PlaceOf(step.index)];
   if (record.to_stream && record.device_done_ns > 0) cut(Part::kHostGap, record.device_done_ns);
   cut(Part::kStep, start_ns);
 }
 
 // Walks back from now along what each step had waited for, giving each step's time to its parts and the gaps between a
-// step's start and its predecessor's end to the runtime. The segments tile the time since the last fold.
+// step's start and its predecessor's end to the runtime. The segments tile the time since `begin_ns`.
 template <typename Sink>
-void StallLog::Walk(int64_t now_ns, const Sink& sink) const noexcept {
+void StallLog::Walk(int64_t begin_ns, int64_t now_ns, const Sink& sink) const noexcept {
   int64_t at = now_ns;
   const auto blame = [&](Part part, int64_t start_ns) {
-    const int64_t from = std::clamp(start_ns, folded_ns_, at);
-    if (from < at) sink(part, from, at);
+    const int64_t from = std::clamp(start_ns, begin_ns, at);
+    if (from < at) sink(part, from, at, Step());
     at = from;
   };
-  Node node = {last_batch_ < 0 ? Cause::kNone : Cause::kConsumer, last_batch_};
+  Step step = {last_batch_ < 0 ? Cause::kNone : Cause::kConsumer, last_batch_};
   if (last_batch_ >= 0 && batches_[PlaceOf(last_batch_)].consumer_end_ns != 0) {
     // The caller sits in Next() (or has left the loop): what it waits for is not known yet.
     blame(Part::kOther, batches_[PlaceOf(last_batch_)].consumer_end_ns);
@@ -193,24 +193,56 @@ void StallLog::Walk(int64_t now_ns, const Sink& sink) const noexcept {
   int64_t start_ns = 0;
   Predecessor before;
   // A path passes each step once; the bound only guards against records that contradict each other.
-  size_t steps = 2 * samples_.size() + 2 * batches_.size();
-  while (at > folded_ns_ && steps-- > 0 && Find(node, start_ns, before)) {
-    const int64_t from = std::clamp(start_ns, folded_ns_, at);
-    if (from < at) Split(node, from, at, sink);
+  size_t steps_left = 2 * samples_.size() + 2 * batches_.size();
+  while (at > begin_ns && steps_left-- > 0 && Find(step, start_ns, before)) {
+    const int64_t from = std::clamp(start_ns, begin_ns, at);
+    if (from < at) Split(step, from, at, sink);
     at = from;
     if (before.cause == Cause::kNone) break;
     blame(Part::kRuntime, before.end_ns);
-    node = {before.cause, before.index};
+    step = {before.cause, before.index};
   }
-  blame(Part::kOther, folded_ns_);
+  blame(Part::kOther, begin_ns);
+}
+
+void StallLog::Path(int64_t from_ns, int64_t now_ns, const SegmentSink& sink) const {
+  Walk(from_ns, now_ns, [&](Part part, int64_t from, int64_t to, const Step& step) { sink({part, from, to, step}); });
+}
+
+void StallLog::Parts(const Step& step, const SegmentSink& sink) const {
+  int64_t start_ns = 0;
+  Predecessor before;
+  if (!Find(step, start_ns, before)) return;
+  int64_t end_ns = 0;
+  if (step.cause == Cause::kRead || step.cause == Cause::kDecode) {
+    const SampleRecord& record = samples_[static_cast<size_t>(step.index) % samples_.size()];
+    end_ns = step.cause == Cause::kRead ? record.arrive_ns : record.end_ns;
+  } else {
+    const BatchRecord& record = batches_[PlaceOf(step.index)];
+    end_ns = step.cause == Cause::kCopy ? record.stamps.copy_end_ns
+                                        : std::max(record.consumer_end_ns, record.device_done_ns);
+  }
+  if (end_ns <= start_ns) return;
+  Split(step, start_ns, end_ns, [&](Part part, int64_t from, int64_t to, const Step&) {
+    sink({part, from, to, step});
+  });
+}
+
+int64_t StallLog::first_held() const noexcept {
+  return last_batch_ < 0 ? 0 : std::max(last_batch_ - 2 * fold_every_ + 1, int64_t{0});
+}
+
+const BatchRecord* StallLog::FindBatch(int64_t number) const noexcept {
+  const BatchRecord& record = batches_[PlaceOf(number)];
+  return record.batch == number ? &record : nullptr;
 }
 
 void StallLog::Fold(int64_t now_ns) noexcept {
   since_fold_ = 0;
   // Paths from different ends run together when they are followed back: the older half is final, the younger is not.
-  Walk(now_ns, [this](Part part, int64_t from_ns, int64_t to_ns) {
+  Walk(folded_ns_, now_ns, [this](Part part, int64_t from_ns, int64_t to_ns, const Step&) {
     totals_.path.Add(part, from_ns, std::min(to_ns, half_ns_));
-    lap_path_.Add(part, from_ns, std::min(to_ns, half_ns_));
+    for (LapSums& lap : laps_) lap.path.Add(part, from_ns, std::min(to_ns, half_ns_));
   });
   folded_ns_ = half_ns_;
   half_ns_ = now_ns;
@@ -221,28 +253,31 @@ void StallLog::Restart(int64_t now_ns) noexcept {
   since_fold_ = 0;
   if (begin_ns_ != 0) begin_ns_ = folded_ns_ = half_ns_ = now_ns;
   totals_.path = PathSums(begin_ns_);
-  StartLap(begin_ns_);
+  StartLap(Lap::kSteps, begin_ns_);
+  StartLap(Lap::kEpoch, begin_ns_);
 }
 
 StallTotals StallLog::Totals(int64_t now_ns) const noexcept {
   StallTotals totals = totals_;
   if (!kCountersOn || begin_ns_ == 0 || now_ns <= folded_ns_) return totals;
-  Walk(now_ns, [&](Part part, int64_t from_ns, int64_t to_ns) { totals.path.Add(part, from_ns, to_ns); });
+  Walk(folded_ns_, now_ns,
+       [&](Part part, int64_t from_ns, int64_t to_ns, const Step&) { totals.path.Add(part, from_ns, to_ns); });
   totals.wall_ns = now_ns - begin_ns_;
   return totals;
 }
 
-void StallLog::StartLap(int64_t now_ns) noexcept {
-  lap_base_ = totals_;
-  lap_path_ = PathSums(now_ns);
+void StallLog::StartLap(Lap lap, int64_t now_ns) noexcept {
+  laps_[static_cast<size_t>(lap)] = {totals_, PathSums(now_ns)};
 }
 
-StallTotals StallLog::LapTotals(int64_t now_ns) const noexcept {
-  StallTotals totals = totals_.Since(lap_base_);
-  totals.path = lap_path_;
-  if (!kCountersOn || begin_ns_ == 0 || now_ns <= lap_path_.begin_ns()) return totals;
-  Walk(now_ns, [&](Part part, int64_t from_ns, int64_t to_ns) { totals.path.Add(part, from_ns, to_ns); });
-  totals.wall_ns = now_ns - lap_path_.begin_ns();
+StallTotals StallLog::LapTotals(Lap lap, int64_t now_ns) const noexcept {
+  const LapSums& sums = laps_[static_cast<size_t>(lap)];
+  StallTotals totals = totals_.Since(sums.base);
+  totals.path = sums.path;
+  if (!kCountersOn || begin_ns_ == 0 || now_ns <= sums.path.begin_ns()) return totals;
+  Walk(folded_ns_, now_ns,
+       [&](Part part, int64_t from_ns, int64_t to_ns, const Step&) { totals.path.Add(part, from_ns, to_ns); });
+  totals.wall_ns = now_ns - sums.path.begin_ns();
   return totals;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "loader/stall_totals.h"
@@ -13,6 +14,10 @@ namespace stoker {
 
 // The step whose end let another one start: the constraint that was satisfied last.
 enum class Cause : uint8_t { kNone, kRead, kDecode, kCopy, kConsumer };
+struct Step {
+  Cause cause = Cause::kNone;
+  int64_t index = -1;  // a sample's sequence number, or a batch's
+};
 struct Predecessor {
   int64_t end_ns = 0;
   int64_t index = -1;  // a sample's sequence number, or a batch's
@@ -39,6 +44,10 @@ struct SampleRecord {
   Predecessor before_decode;
   uint64_t bytes = 0;
   bool cached = false;  // read from the page cache at once
+  uint16_t worker = 0;  // who decoded it, and read it where it was cached
+  uint32_t id = kNoId;  // in the source, of the sample that was decoded
+
+  static constexpr uint32_t kNoId = UINT32_MAX;  // none was
 };
 
 struct BatchRecord {
@@ -53,6 +62,10 @@ struct BatchRecord {
   int64_t device_done_ns = 0;
 };
 
+// What is reported: some batches, or an epoch.
+enum class Lap : uint8_t { kSteps, kEpoch };
+inline constexpr size_t kLaps = 2;
+
 // Rings of records, in memory that is reserved at the start. Every half window the caller's thread walks back the
 // critical path and folds its older half into the totals, so that the shares of a run of any length are those of one
 // walk over all of it.
@@ -64,6 +77,9 @@ class StallLog {
   StallLog(uint32_t batch_size, uint32_t batches_ahead);
 
   SampleRecord& sample(int64_t sequence) noexcept { return samples_[static_cast<size_t>(sequence) % samples_.size()]; }
+  const SampleRecord& sample(int64_t sequence) const noexcept {
+    return samples_[static_cast<size_t>(sequence) % samples_.size()];
+  }
   int64_t Sequence(int64_t batch_number, uint32_t index) const noexcept { return batch_number * batch_size_ + index; }
 
   // Next() was entered, at `now_ns`: the previous batch's consumer step ends here.
@@ -78,44 +94,66 @@ class StallLog {
   // The caller's stream stood still for batches, on the device: a part of its step that is ours.
   void DeviceStalled(int64_t ns) noexcept { totals_.device_stall_ns += ns; }
 
-  // Begins the sums anew at `now_ns`, those of the lap too.
+  // Begins the sums anew at `now_ns`, those of laps too.
   void Restart(int64_t now_ns) noexcept;
   // Walks the path up to now and returns the sums.
   StallTotals Totals(int64_t now_ns) const noexcept;
   // Begins a lap: sums of their own, beside those of the whole.
-  void StartLap(int64_t now_ns) noexcept;
-  StallTotals LapTotals(int64_t now_ns) const noexcept;
+  void StartLap(Lap lap, int64_t now_ns) noexcept;
+  StallTotals LapTotals(Lap lap, int64_t now_ns) const noexcept;
 
   size_t bytes() const noexcept;
 
- private:
-  struct Node {
-    Cause cause = Cause::kNone;
-    int64_t index = -1;
+  // For who looks at single records, on the caller's thread. The batches from first_held() to last_batch() are there
+  // with all their samples, those that were dropped excepted; nothing is where the first is beyond the last.
+  int64_t last_batch() const noexcept { return last_batch_; }
+  int64_t first_held() const noexcept;
+  // Null where a batch was dropped, or is not held any more.
+  const BatchRecord* FindBatch(int64_t number) const noexcept;
+  uint32_t batch_size() const noexcept { return batch_size_; }
+  // The first Next(), or the latest Restart(); 0: neither yet.
+  int64_t begin_ns() const noexcept { return begin_ns_; }
+
+  // A stretch of time that one part of a step takes, or of nobody's (Cause::kNone).
+  struct Segment {
+    Part part = Part::kOther;
+    int64_t from_ns = 0;
+    int64_t to_ns = 0;
+    Step step;
   };
+  using SegmentSink = std::function<void(const Segment&)>;
+  // The critical path from `from_ns` to `now_ns`, the latest segment first; they tile that time.
+  void Path(int64_t from_ns, int64_t now_ns, const SegmentSink& sink) const;
+  // The parts of a whole step that has ended and whose record is held, the latest first.
+  void Parts(const Step& step, const SegmentSink& sink) const;
+
+ private:
   // Where a batch's record is or was. Requires: number >= -1.
   size_t PlaceOf(int64_t number) const noexcept {
     return (static_cast<size_t>(number + 1) + batches_.size() - 1) % batches_.size();
   }
   template <typename Sink>
-  void Walk(int64_t now_ns, const Sink& sink) const noexcept;
+  void Walk(int64_t begin_ns, int64_t now_ns, const Sink& sink) const noexcept;
   // Of the segment up to `end_ns` that one step has on the path, the parts, the latest first.
   template <typename Sink>
-  void Split(const Node& node, int64_t start_ns, int64_t end_ns, const Sink& sink) const noexcept;
+  void Split(const Step& step, int64_t start_ns, int64_t end_ns, const Sink& sink) const noexcept;
   void Fold(int64_t now_ns) noexcept;
   void NoteCopy(const BatchRecord& record) noexcept;
   void SumSample(const SampleRecord& record) noexcept;
   void FindConsumer(const BatchRecord& record, int64_t& start_ns, Predecessor& before) const noexcept;
   // The step's start and what it had waited for; false where its record is gone.
-  bool Find(const Node& node, int64_t& start_ns, Predecessor& before) const noexcept;
+  bool Find(const Step& step, int64_t& start_ns, Predecessor& before) const noexcept;
 
   const uint32_t batch_size_;
   std::vector<SampleRecord> samples_;
   std::vector<BatchRecord> batches_;
   const int64_t fold_every_;
-  StallTotals totals_;    // path: up to folded_ns_
-  StallTotals lap_base_;  // totals_ at the lap's beginning
-  PathSums lap_path_;
+  StallTotals totals_;  // path: up to folded_ns_
+  struct LapSums {
+    StallTotals base;  // totals_ at the lap's beginning
+    PathSums path;
+  };
+  std::array<LapSums, kLaps> laps_;
   int64_t fastest_copy_ns_ = 0;  // of a whole batch; 0: none yet
   int64_t begin_ns_ = 0;         // the first Next(), or the latest Restart()
   int64_t folded_ns_ = 0;        // the path is blamed up to here for good

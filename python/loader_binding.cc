@@ -1,14 +1,18 @@
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <climits>
+#include <filesystem>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <type_traits>
 
 #include "loader/file_source.h"
 #include "loader/loader.h"
+#include "loader/step_report.h"
 #include "python/batch_arrays.h"
 #include "python/bindings.h"
 #include "python/interrupt.h"
@@ -30,8 +34,9 @@ constexpr const char* kNormalizeOn[] = {"auto", "host", "device"};
 // takes no batch of this one.
 class SharedLoader {
  public:
-  SharedLoader(LoaderOptions options, std::shared_ptr<const FileSource> source)
-      : source_(std::move(source)), loader_(std::make_shared<Loader>(std::move(options), source_)) {
+  SharedLoader(LoaderOptions options, std::shared_ptr<const FileSource> source) : source_(std::move(source)) {
+    options.on_report = [this](const StepReport& report) { Keep(report); };
+    loader_ = std::make_shared<Loader>(std::move(options), source_);
     batches_per_epoch_ = loader_->batches_per_epoch();
     device_ = loader_->Report().device;
   }
@@ -59,7 +64,7 @@ class SharedLoader {
     if (run != run_ || over_) return std::nullopt;
     const auto start = std::chrono::steady_clock::now();
     const auto while_waiting = [&] {
-      CheckSignals();
+      WhileWaiting(turn);
       const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
       if (timeout_seconds > 0 && waited.count() >= timeout_seconds) {
         throw std::runtime_error("no batch came within the timeout of " + std::to_string(timeout_seconds) + " seconds");
@@ -79,8 +84,38 @@ class SharedLoader {
     const Turn turn(*this);
     return run_;
   }
-  StallReport Report() { return Turn(*this).loader().Report(); }
+  // Made by the thread whose turn it is where that waits: nobody waits for a batch in order to know how it goes.
+  StallReport Report() {
+    std::optional<StallReport> answer;
+    const Turn turn(*this, [&, number = uint64_t{0}]() mutable {
+      if (number == 0) number = AskForReport();
+      answer = AnswerTo(number);
+      return answer.has_value();
+    });
+    return answer ? *std::move(answer) : turn.loader().Report();
+  }
   void RestartReport() { Turn(*this).loader().RestartReport(); }
+  void WriteTrace(const std::filesystem::path& path) {
+    try {
+      Turn(*this).loader().WriteTrace(path.string());
+    } catch (const Error&) {
+      throw;
+    } catch (const std::system_error& error) {
+      PyErr_SetObject(PyExc_OSError, py::make_tuple(error.code().value(), error.what()).ptr());
+      throw py::error_already_set();
+    }
+  }
+  // Of an epoch that was given as lists.
+  void EndEpoch() { Turn(*this).loader().EndEpoch(); }
+  // The periodic reports that came since the last call, the latest kMostReports of them.
+  std::vector<StepReport> TakeReports() {
+    const std::lock_guard<std::mutex> lock(reports_mutex_);
+    return std::exchange(steps_, {});
+  }
+  std::optional<StepReport> last_report() {
+    const std::lock_guard<std::mutex> lock(reports_mutex_);
+    return last_step_;
+  }
   bool over_budget() { return Turn(*this).loader().OverBudget(); }
   int64_t batches_per_epoch() const noexcept { return batches_per_epoch_; }
   const std::string& device() const noexcept { return device_; }
@@ -100,12 +135,15 @@ class SharedLoader {
   // The loader for one call, without the GIL.
   class Turn {
    public:
-    explicit Turn(SharedLoader& shared) : loader_(shared.OpenLoader()), mutex_(shared.mutex_) {
-      while (!mutex_.try_lock_for(kSignalsEvery)) CheckSignals();
+    explicit Turn(SharedLoader& shared) : Turn(shared, [] { return false; }) {}
+    // Gives up waiting for its turn once `enough` says so.
+    template <typename Enough>
+    Turn(SharedLoader& shared, Enough enough) : loader_(shared.OpenLoader()), mutex_(shared.mutex_) {
+      while (!(locked_ = mutex_.try_lock_for(kLooksEvery)) && !enough()) CheckSignals();
     }
     ~Turn() {
       loader_.reset();
-      mutex_.unlock();
+      if (locked_) mutex_.unlock();
     }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
@@ -113,18 +151,46 @@ class SharedLoader {
     Loader& loader() const noexcept { return *loader_; }
 
    private:
-    static constexpr std::chrono::milliseconds kSignalsEvery{100};
+    static constexpr std::chrono::milliseconds kLooksEvery{20};
     std::shared_ptr<Loader> loader_;  // taken with the GIL
     const WithoutGil without_gil_;
     std::timed_mutex& mutex_;
+    bool locked_ = false;
   };
 
   uint64_t Start(const Turn& turn, uint64_t epoch, std::shared_ptr<const Order> order) {
     ++run_;
     over_ = true;  // until it has begun
-    turn.loader().StartEpoch(epoch, std::move(order), 0, CheckSignals);
+    turn.loader().StartEpoch(epoch, std::move(order), 0, [&] { WhileWaiting(turn); });
     over_ = false;
     return run_;
+  }
+
+  // Ten times a second in the thread whose turn it is.
+  void WhileWaiting(const Turn& turn) {
+    CheckSignals();
+    const std::lock_guard<std::mutex> lock(reports_mutex_);
+    if (answered_ == asked_) return;
+    answer_ = turn.loader().Report();
+    answered_ = asked_;
+  }
+
+  // Within Next, without the GIL.
+  void Keep(const StepReport& report) {
+    constexpr size_t kMostReports = 16;
+    const std::lock_guard<std::mutex> lock(reports_mutex_);
+    last_step_ = report;
+    if (steps_.size() == kMostReports) steps_.erase(steps_.begin());
+    steps_.push_back(report);
+  }
+
+  uint64_t AskForReport() {
+    const std::lock_guard<std::mutex> lock(reports_mutex_);
+    return ++asked_;
+  }
+  std::optional<StallReport> AnswerTo(uint64_t number) {
+    const std::lock_guard<std::mutex> lock(reports_mutex_);
+    return answered_ < number ? std::nullopt : std::optional(answer_);
   }
 
   bool forked() const noexcept { return used_in_ != 0 && used_in_ != getpid(); }
@@ -159,6 +225,13 @@ class SharedLoader {
   std::timed_mutex mutex_;
   uint64_t run_ = 0;  // guarded by the mutex, as is the next
   bool over_ = true;
+
+  std::mutex reports_mutex_;  // taken within the other
+  uint64_t asked_ = 0;        // guarded by the mutex, as are the next
+  uint64_t answered_ = 0;
+  StallReport answer_;
+  std::vector<StepReport> steps_;  // not taken yet
+  std::optional<StepReport> last_step_;
 };
 
 LoaderOptions OptionsFrom(const py::dict& given) {
@@ -195,6 +268,8 @@ LoaderOptions OptionsFrom(const py::dict& given) {
   set("grow_slots", options.grow_slots);
   set("memory_limit", options.memory_limit_bytes);
   set("read_deadline", options.read_deadline_seconds);
+  set("report_every", options.report_every);
+  set("report_file", options.report_file);
   return options;
 }
 
@@ -218,6 +293,10 @@ void BindLoader(py::module_& module) {
       .def("next", &SharedLoader::Next, py::arg("run"), py::arg("timeout") = 0.0, py::arg("stream") = kHostStream)
       .def("stalls", &SharedLoader::Report)
       .def("reset_stalls", &SharedLoader::RestartReport)
+      .def("end_epoch", &SharedLoader::EndEpoch)
+      .def("take_reports", &SharedLoader::TakeReports)
+      .def_property_readonly("last_report", &SharedLoader::last_report)
+      .def("write_trace", &SharedLoader::WriteTrace, py::arg("path"))
       .def("close", &SharedLoader::Close)
       .def_property_readonly("device", &SharedLoader::device)
       .def_property_readonly("run", &SharedLoader::run)

@@ -35,7 +35,8 @@ DOORS = [
     (["hwy/*"], ["*_kernels.cc"]),
     (["pybind11/*", "Python.h", "dlpack/*"], ["python/*"]),
     (["fmt/*"], ["loader/*"]),
-    (["CLI/*", "nlohmann/*", "benchmark/*", "gtest/*", "gmock/*"], []),
+    (["nlohmann/*", "loader/report_json.h"], ["loader/*json*"]),
+    (["CLI/*", "benchmark/*", "gtest/*", "gmock/*"], []),
 ]
 
 TOP_LEVEL = [
@@ -56,6 +57,7 @@ WHOLE_TESTS = [
     "tests/loader/life_test.cc",
     "tests/loader/pipeline_test.cc",
     "tests/loader/planned_source_test.cc",
+    "tests/loader/virtual_time_test.cc",
     "tests/transfer/mutants_test.cc",
     "tests/transfer/cuda_fault_test.cc",
 ]
@@ -177,7 +179,7 @@ def function_length_rule(tree):
 
 def mirror_rule(tree):
     for path in tree:
-        found = re.fullmatch(r"tests/(?:(\w+)/)?(\w+)_test\.(cc|cu)", path)
+        found = re.fullmatch(r"tests/(?:([\w/]+)/)?(\w+)_test\.(cc|cu)", path)
         if not found or path in WHOLE_TESTS:
             continue
         source = f"{found.group(1)}/{found.group(2)}"
@@ -268,6 +270,7 @@ SELF_TESTS = {
     ],
     mirror_rule: [
         ({"tests/decode/a_test.cc": "", "augment/a.h": ""}, "tests/decode/a_test.cc:1: there is no decode/a.h"),
+        ({"tests/loader/b/a_test.cc": "", "loader/a.h": ""}, "tests/loader/b/a_test.cc:1: there is no loader/b/a.h"),
         ({"tests/decode/a_test.cc": "", "decode/a.cc": "", "tests/decode/encode.h": "", WHOLE_TESTS[0]: ""}, None),
     ],
     machine_path_rule: [

@@ -116,7 +116,9 @@ class CudaDevice final : public Device {
   template <typename... P, typename... A>
   std::error_code CallWith(bool handles, CuResult (*entry)(P...), A... arguments) const noexcept {
     if (attached.current() != context_.get()) return DeviceError::kNotAttached;
-    return handles ? make_error_code(entry(arguments...)) : DeviceError::kInvalidValue;
+    if (!handles) return DeviceError::kInvalidValue;
+    const CuResult result = entry(arguments...);
+    return result == CuResult::kSuccess ? std::error_code() : make_error_code(result);
   }
   template <typename... P, typename... A>
   std::error_code Call(CuResult (*entry)(P...), A... arguments) const noexcept {

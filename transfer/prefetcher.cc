@@ -264,6 +264,11 @@ int64_t Prefetcher::TakeDeviceStallNs() {
   return std::exchange(device_stall_ns_, 0);
 }
 
+uint32_t Prefetcher::waiting() const {
+  MutexLock lock(mutex_);
+  return static_cast<uint32_t>(uploading_.size());
+}
+
 uint32_t Prefetcher::held_by_caller() const {
   MutexLock lock(mutex_);
   return held_;

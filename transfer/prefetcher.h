@@ -74,6 +74,8 @@ class Prefetcher {
   int64_t TakeDeviceStallNs() EXCLUDES(mutex_);
 
   uint32_t device_slots() const noexcept { return static_cast<uint32_t>(uploader_->slots().size()); }
+  // Batches on their way or on the device, not yet taken.
+  uint32_t waiting() const EXCLUDES(mutex_);
   uint32_t held_by_caller() const EXCLUDES(mutex_);
   bool pinned() const noexcept { return uploader_->pinned(); }
   Device& device() const noexcept { return device_; }

@@ -120,6 +120,7 @@ void Ring::MarkFull(BatchSlot& slot, uint32_t last_sample) {
   MutexLock lock(mutex_);
   slot.stamps.full_ns = now_();
   slot.stamps.last_sample = last_sample;
+  ++full_slots_;
   full_.NotifyAll();
   if (on_full_) on_full_();
 }
@@ -137,6 +138,7 @@ void Ring::OnFull(std::function<void()> on_full) {
 
 BatchSlot* Ring::TakeIfFull() {
   if (leased_.empty() || leased_.front()->stamps.full_ns == 0) return nullptr;
+  --full_slots_;
   return leased_.Pop();
 }
 
@@ -212,6 +214,11 @@ void Ring::Stop() {
   MutexLock lock(mutex_);
   stopped_ = true;
   full_.NotifyAll();
+}
+
+uint32_t Ring::full_slots() const {
+  MutexLock lock(mutex_);
+  return full_slots_;
 }
 
 uint64_t Ring::empties() const {

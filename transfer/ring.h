@@ -67,6 +67,8 @@ class Ring {
   uint32_t extra_slots() const EXCLUDES(mutex_);
   uint32_t extra_slots_peak() const EXCLUDES(mutex_);
 
+  // Slots that are full and wait to be taken.
+  uint32_t full_slots() const EXCLUDES(mutex_);
   // Batches leased so far: the sequence number of the next one.
   int64_t leased_batches() const EXCLUDES(mutex_);
   // Wakes the takers for good.
@@ -102,6 +104,7 @@ class Ring {
   FixedQueue<BatchSlot*> leased_ GUARDED_BY(mutex_);
   int64_t next_batch_ GUARDED_BY(mutex_) = 0;
   uint32_t held_ GUARDED_BY(mutex_) = 0;
+  uint32_t full_slots_ GUARDED_BY(mutex_) = 0;
   uint64_t empties_ GUARDED_BY(mutex_) = 0;
   bool stopped_ GUARDED_BY(mutex_) = false;
 };

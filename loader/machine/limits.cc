@@ -135,7 +135,7 @@ std::string OwnCgroupFolder(const std::string& root, std::string_view controller
   } else if (!std::filesystem::exists(trees + "/cgroup.controllers", error)) {
     return "";
   }
-  const std::string own = tree + OwnCgroupPath(root, controller);
+  std::string own = tree + OwnCgroupPath(root, controller);
   if (std::filesystem::is_directory(own, error)) return own;
   return std::filesystem::is_directory(tree, error) ? tree : "";
 }

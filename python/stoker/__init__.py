@@ -7,7 +7,7 @@
 With a PyTorch training script, change one import: ``from stoker.torch import DataLoader``.
 """
 
-from stoker._core import Array, SkippedSample, StallReport, __version__, plan
+from stoker._core import Array, SkippedSample, StallReport, StepReport, __version__, plan
 from stoker.datasets import FileDataset, FolderDataset
 from stoker.errors import Error, UnsupportedDataset, UnsupportedTransform
 from stoker.loader import Loader
@@ -31,6 +31,6 @@ from stoker.transforms import (
 __all__ = [
     "Array", "CenterCrop", "ColorJitter", "Error", "FileDataset", "FolderDataset", "Grayscale", "Loader", "Normalize",
     "Pad", "RandomCrop", "RandomGrayscale", "RandomHorizontalFlip", "RandomResizedCrop", "RandomVerticalFlip", "Resize",
-    "SkippedSample", "StallReport", "Transform", "UnsupportedDataset", "UnsupportedTransform", "__version__", "eval",
-    "plan", "train",
+    "SkippedSample", "StallReport", "StepReport", "Transform", "UnsupportedDataset", "UnsupportedTransform", "__version__",
+    "eval", "plan", "train",
 ]

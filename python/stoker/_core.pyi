@@ -128,8 +128,21 @@ class Loader:
     def run(self) -> int:
         """The number of the run begun last, 0 before the first."""
 
-    def stalls(self) -> StallReport: ...
+    def stalls(self) -> StallReport:
+        """As it stands now, also while another thread waits in :meth:`next`: within some 0.1 s."""
+
     def reset_stalls(self) -> None: ...
+    def end_epoch(self) -> None:
+        """For the periodic reports: an epoch that was given as lists is over."""
+
+    def take_reports(self) -> list[StepReport]:
+        """The periodic reports that came since the last call, the latest 16 of them."""
+
+    @property
+    def last_report(self) -> StepReport | None: ...
+    def write_trace(self, path: PathLike) -> None:
+        """What the counters still hold, for Chrome's and Perfetto's viewers. Raises OSError naming the path."""
+
     def close(self) -> None:
         """Ends what waits in other threads and gives threads and memory back; batches stay valid."""
 
@@ -190,9 +203,26 @@ class SkippedSample:
     @property
     def reason(self) -> str: ...
 
-@final
 class StallReport:
-    """What held the trainer back. ``print`` it for people; the fields are for programs."""
+    """What held the trainer back. ``print`` it for people; the fields are for programs. Pickles and copies.
+
+    Stages are "io", "decode", "copy", "consumer" (the training step), "runtime" and "other"; the first four have
+    servers, which can be full.
+    """
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        """The inverse of :meth:`to_dict`: names that are missing have their defaults, others are left alone."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field by its name, of types that JSON has."""
+
+    @property
+    def line(self) -> str:
+        """Rate, stall and verdict, for a log."""
+
+    @property
+    def counts(self) -> str:
+        """What `samples`, rates and ceilings count: "images"; of a Prefetcher, "batches"."""
 
     @property
     def verdict(self) -> str:
@@ -201,6 +231,20 @@ class StallReport:
     @property
     def advice(self) -> str:
         """One sentence."""
+
+    @property
+    def leader(self) -> str:
+        """The stage with the largest share."""
+
+    @property
+    def bound(self) -> str:
+        """What kind of limit the verdict names.
+
+        "unknown" (nothing was loaded, or start-up dominates), "consumer" (the loader keeps up), "capacity" (the leader
+        is full: more of it helps), "latency" (it is not: the delay or the order of its work holds the path), "starved"
+        (its threads want a CPU and do not get one), "page cache" (opening and copying cached files), "contended"
+        (copies take longer than they could), "hand-over" (the loader's own), "mixed" (no stage leads for sure).
+        """
 
     @property
     def seconds(self) -> float:
@@ -218,7 +262,11 @@ class StallReport:
     def images_per_second(self) -> float: ...
     @property
     def stall_share(self) -> float:
-        """Of the time that the trainer waited in ``next``, 0 to 1."""
+        """Of the time that the trainer waited, in ``next`` or on the device, 0 to 1."""
+
+    @property
+    def device_stall_share(self) -> float:
+        """The part of it on the device."""
 
     @property
     def empties(self) -> int:
@@ -229,8 +277,36 @@ class StallReport:
         """Of the time, by stage along the critical path; they sum to 1."""
 
     @property
+    def margins(self) -> dict[str, float]:
+        """Half the width of each share's 95 % interval; all 0 where there were too few batches to tell."""
+
+    @property
+    def windows(self) -> int:
+        """Stretches of the run that the margins are made of."""
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """What the stages' shares went into; they sum to 1.
+
+        io: "open", "storage", "page cache", "reaped late". decode: "decode", "augment", "off CPU". copy: "transfer",
+        "foreign copies". consumer: "step", "host gap". And "runtime" and "other".
+        """
+
+    @property
     def ceilings(self) -> dict[str, float]:
-        """Images a second that "io", "decode", "copy" and "consumer" could do alone; 0 where it cannot be said."""
+        """Images a second that a stage with servers could do if nothing else held it back; 0: it cannot be said."""
+
+    @property
+    def busy(self) -> dict[str, float]:
+        """How much of its servers' time each such stage used, 0 to 1."""
+
+    @property
+    def gains(self) -> dict[str, float]:
+        """How much higher the rate would be if that stage alone worked 10 % faster; 0.06 is 6 %."""
+
+    @property
+    def on_cpu_share(self) -> float | None:
+        """Of the time that workers had samples, how much they were on a CPU; None: not known."""
 
     @property
     def read_ms(self) -> float:
@@ -252,16 +328,48 @@ class StallReport:
     def workers(self) -> int: ...
     @property
     def cached_share(self) -> float:
-        """Of the reads that the page cache answered."""
+        """Of the reads that the page cache answered, where that is asked first (`cached_known`)."""
 
+    @property
+    def cached_known(self) -> bool: ...
     @property
     def budget_bytes(self) -> int:
         """Reserved memory."""
 
     @property
-    def slots(self) -> int: ...
+    def scratch_bytes(self) -> int:
+        """Of it, what decoders and augmenters have taken since."""
+
+    @property
+    def oversized_bytes_peak(self) -> int:
+        """One-off buffers for large files, beside it."""
+
+    @property
+    def slots(self) -> int:
+        """Batches in host memory."""
+
     @property
     def slot_bytes(self) -> int: ...
+    @property
+    def device_slots(self) -> int:
+        """Batches on the device; 0 where they are given in host memory."""
+
+    @property
+    def device_slot_bytes(self) -> int: ...
+    @property
+    def device_is_host(self) -> bool:
+        """The simulated device's slots are host memory too."""
+
+    @property
+    def read_buffers(self) -> int: ...
+    @property
+    def read_buffer_bytes(self) -> int: ...
+    @property
+    def stall_log_bytes(self) -> int: ...
+    @property
+    def source_bytes(self) -> int:
+        """Names, sizes and labels."""
+
     @property
     def extra_slots(self) -> int:
         """Added for batches that are kept: now."""
@@ -283,5 +391,106 @@ class StallReport:
         """The first thousand of them."""
 
     @property
+    def abandoned(self) -> bool:
+        """A read was stuck past its deadline, and its memory was given up on purpose."""
+
+@final
+class StepReport:
+    """A periodic report. What is not known (an old kernel, a sandbox, no GPU) is None."""
+
+    @property
+    def kind(self) -> str:
+        """"steps": report_every batches; "epoch": a whole one."""
+
+    @property
+    def unix_seconds(self) -> float: ...
+    @property
+    def step(self) -> int:
+        """Batches given out since the loader was made."""
+
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def step_ms(self) -> float:
+        """Mean."""
+
+    @property
+    def smoothed_step_ms(self) -> float:
+        """Moving average over reports, a fifth for the newest."""
+
+    @property
+    def stalls(self) -> StallReport:
+        """Of these steps alone."""
+
+    @property
+    def rss_bytes(self) -> int | None:
+        """Of the process."""
+
+    @property
+    def anonymous_bytes(self) -> int | None:
+        """Of the process: heap and the like."""
+
+    @property
+    def growth_bytes_per_epoch(self) -> float | None:
+        """Of anonymous memory, the median slope over epochs; from four of them on."""
+
+    @property
+    def loader_bytes(self) -> int:
+        """What the loader holds of them."""
+
+    @property
+    def pinned_bytes(self) -> int:
+        """Of those, page-locked for the GPU."""
+
+    @property
+    def cpu_cores(self) -> float | None:
+        """Busy, of the process and all that it started."""
+
+    @property
+    def cpu_share(self) -> float | None:
+        """The same, of the CPUs that it may use."""
+
+    @property
+    def run_queue_share(self) -> float | None:
+        """Of the time that its threads could run, they had no CPU."""
+
+    @property
+    def cache_hit_share(self) -> float | None:
+        """Of the bytes read, those that storage had no part in."""
+
+    @property
+    def io_pressure(self) -> float | None:
+        """Of the time, some task waited for storage (PSI)."""
+
+    @property
+    def memory_pressure(self) -> float | None:
+        """Of the time, some task waited for memory (PSI)."""
+
+    @property
+    def vram_used_bytes(self) -> int | None:
+        """Of the loader's GPU, by everybody."""
+
+    @property
+    def vram_total_bytes(self) -> int | None: ...
+    @property
+    def gpu_busy_percent(self) -> int | None:
+        """Some kernel ran; 100 is not full use."""
+
+    @property
+    def slots_full(self) -> int:
+        """Batches that wait for the caller."""
+
+    @property
+    def slots(self) -> int: ...
+    @property
+    def warnings(self) -> list[str]:
+        """Each said once: memory that grows, steps that became slower."""
+
+    @property
     def line(self) -> str:
-        """Rate, stall and verdict, for a log."""
+        """All of it in one line."""
+
+    @property
+    def json(self) -> str:
+        """The same as a line of JSON; bench/report.schema.json describes it."""
+

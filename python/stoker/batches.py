@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -11,14 +10,13 @@ import torch
 from torch.utils.dlpack import from_dlpack
 
 from stoker import _core
+from stoker.step_log import log_reports
 from stoker.sampling import EpochOrder
 
 if TYPE_CHECKING:
     from stoker.torch import DataLoader
 
 __all__ = ["Batches"]
-
-_log = logging.getLogger("stoker")
 
 
 class Batches(Iterator[list[torch.Tensor]]):
@@ -29,7 +27,6 @@ class Batches(Iterator[list[torch.Tensor]]):
         self._core: _core.Loader | None = core
         self._transform = loader._transform  # the native loader's
         self._order = order
-        self._batches = 0
         self._run = 0  # the native loader's number of the chunk under way
         self._between_chunks = Lock()
         if loader.num_workers > 0:  # else, as torch's, nothing is drawn before the first batch is asked for
@@ -49,12 +46,10 @@ class Batches(Iterator[list[torch.Tensor]]):
         else:
             raise StopIteration
         self._order.give(batch.position + len(batch.labels))
-        self._batches += 1
         if core.over_budget:
             loader._warn_once("the batches that are kept have taken more memory than the loader's memory_limit: clone "
                               "what is to be kept, or let go of batches", ResourceWarning)
-        if loader.report_every and self._batches % loader.report_every == 0:
-            _log.info("%s", core.stalls().line)
+        log_reports(core)
         arrays = [batch.images, batch.labels]
         if loader.return_ids:
             arrays.append(batch.ids)
@@ -75,6 +70,8 @@ class Batches(Iterator[list[torch.Tensor]]):
                 self._run = core.start_list(order.dice, ids, order.chunk_at, order.rank, order.world_size)
             else:
                 order.over = True
+                core.end_epoch()
+                log_reports(core)
                 self._give_back()
 
     def _give_back(self) -> None:

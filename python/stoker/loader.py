@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import warnings
@@ -13,14 +12,14 @@ from typing import Any
 
 from stoker import _core
 from stoker.cores import make_core
-from stoker.datasets import understand
+from stoker.datasets import PathLike, understand
 from stoker.errors import Error
 from stoker.lowering import lower
 from stoker.output import converter
+from stoker.step_log import log_reports
 
 __all__ = ["Loader"]
 
-_log = logging.getLogger("stoker")
 _STATE_VERSION = 1
 
 
@@ -61,7 +60,9 @@ class Loader:
     read_deadline: seconds until a read that hangs is that sample's error.
     max_pixels, max_file_bytes: larger pictures are errors. apply_exif: turn pictures as their EXIF says.
     strict: decoders' warnings are errors.
-    report_every: batches between two lines in the log of ``logging.getLogger("stoker")``; 0 for none.
+    report_every: batches between two lines in the log of ``logging.getLogger("stoker")``, at level INFO, or WARNING
+        where memory grows or steps became slower; epochs end with one, too. 0 for none.
+    report_file: each of them is added to it as a line of JSON.
 
     Raises ValueError naming a bad option, :class:`stoker.Error` where loading fails, UnsupportedTransform and
     UnsupportedDataset. Threads may share a loader; their calls take turns. The GIL is free while it waits. After fork()
@@ -76,7 +77,7 @@ class Loader:
                  decode: str = "exact", reader: str = "auto", queue_depth: int | None = None,
                  memory_limit: int | None = None, read_deadline: float | None = None, max_pixels: int | None = None,
                  max_file_bytes: int | None = None, apply_exif: bool = False, strict: bool = False,
-                 report_every: int = 0) -> None:
+                 report_every: int = 500, report_file: PathLike | None = None) -> None:
         self._arguments = {name: value for name, value in locals().items() if name != "self"}
         files, own_transform = understand(dataset)
         rank, world_size = _place_in_world(rank, world_size)
@@ -85,7 +86,6 @@ class Loader:
         recipe = lower(own_transform if transform is None else transform)
         self._return_ids = return_ids
         self._return_valid = on_error == "mask"
-        self._report_every = report_every
         self._world_size = world_size
         self._order = {"seed": seed, "shuffle": shuffle, "samples": len(files)}
         self._core = make_core(files, recipe, {
@@ -95,6 +95,7 @@ class Loader:
             "on_error": on_error, "max_errors": max_errors, "decode": decode, "reader": reader,
             "queue_depth": queue_depth, "memory_limit": memory_limit, "read_deadline": read_deadline,
             "max_pixels": max_pixels, "max_file_bytes": max_file_bytes, "apply_exif": apply_exif, "strict": strict,
+            "report_every": report_every, "report_file": None if report_file is None else os.fspath(report_file),
         })
         self._convert, self._stream = converter(output, recipe.dtype, self._core.device, borrow)
         if drop_last and len(self) == 0:
@@ -143,9 +144,22 @@ class Loader:
         """What held the trainer back since the first batch; ``print`` it, or read its fields."""
         return self._core.stalls()
 
+    @property
+    def last_report(self) -> _core.StepReport | None:
+        """The newest of the periodic reports: the stalls of those steps alone, memory, CPU and GPU."""
+        return self._core.last_report
+
     def reset_stalls(self) -> None:
         """Begins the report anew."""
         self._core.reset_stalls()
+
+    def write_trace(self, path: PathLike) -> None:
+        """Writes what the last batches, some to hundreds, went through, for ui.perfetto.dev and chrome://tracing.
+
+        A row each for the critical path, the consumer, the copy engine, every worker and every read in flight; arrows
+        follow the path. Raises OSError naming the path where that cannot be written; what was there then stays.
+        """
+        self._core.write_trace(path)
 
     def close(self) -> None:
         """Ends the threads and gives the memory back; batches stay valid. Also done by dropping the loader."""
@@ -176,7 +190,6 @@ class _Epoch(Iterator[tuple[Any, ...]]):
         self._run = run
         self._place = place
         self._begun_at = place.done
-        self._batches = 0
         self._counting = Lock()
 
     def __next__(self) -> tuple[Any, ...]:
@@ -187,15 +200,14 @@ class _Epoch(Iterator[tuple[Any, ...]]):
                 raise Error("another iterator of this loader was made since: a stoker.Loader has one at a time; for "
                             "two at once make two loaders", stage="next")
             place.over = True
+            loader._core.end_epoch()
+            log_reports(loader._core)
             raise StopIteration
         with self._counting:  # threads may come here in another order than their batches have
             positions = batch.position + len(batch.labels)
             samples: int = loader._order["samples"]
             place.done = max(place.done, min(self._begun_at + positions * loader._world_size, samples))
-            self._batches += 1
-            report = loader._report_every > 0 and self._batches % loader._report_every == 0
-        if report:
-            _log.info("%s", loader.stalls().line)
+        log_reports(loader._core)
         fields: list[Any] = [loader._convert(batch.images), loader._convert(batch.labels)]
         if loader._return_ids:
             fields.append(loader._convert(batch.ids))

@@ -9,7 +9,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock, Thread
 from typing import Any
 
@@ -79,12 +79,9 @@ class Prefetcher:
     def stalls(self) -> Stalls:
         """What held the trainer back since the newest iterator got its buffers: ``print`` it, or read its fields."""
         if self._latest_core is None:
-            return Stalls("nothing is measured: batches for the cpu are handed on as they come", "Name a device.",
-                          self._name)
-        report = self._latest_core.stalls()
-        shares = report.shares
-        return Stalls(report.verdict, report.advice, report.device, report.pinned, report.seconds, report.batches,
-                      report.stall_share, {"source": shares["io"], **{stage: shares[stage] for stage in _OURS}})
+            return Stalls({"verdict": "nothing is measured: batches for the cpu are handed on as they come",
+                           "advice": "Name a device.", "device": self._name})
+        return Stalls(self._latest_core.stalls().to_dict())
 
     def reset_stalls(self) -> None:
         """Begins the report anew."""
@@ -110,32 +107,34 @@ class Prefetcher:
         return core
 
 
-_OURS = ("copy", "consumer", "runtime", "other")
+class Stalls(_core.StallReport):
+    """What held a trainer back: a :class:`stoker.StallReport` whose samples are batches. Of its stages "io" is the
+    wrapped loader, whatever it does, "copy" the way to the device, "consumer" the training step, and "runtime" the copy
+    into page-locked memory and hand-overs. What a wrapped loader does not tell is 0.
+    """
 
+    __slots__ = ()
 
-@dataclass(frozen=True)
-class Stalls:
-    """What held a trainer back."""
+    @property
+    def counts(self) -> str:
+        return "batches"
 
-    verdict: str
-    advice: str
-    device: str
-    pinned: bool = True
-    seconds: float = 0.0
-    batches: int = 0
-    stall_share: float = 0.0  # of the time that the trainer waited, in next() or on the device
-    # Of the time along the critical path; they sum to 1: "source" is the wrapped loader, whatever it does, "copy" the
-    # way to the device, "consumer" the training step, "runtime" the copy into page-locked memory and hand-overs.
-    shares: dict[str, float] = field(default_factory=dict)
+    @property
+    def line(self) -> str:
+        return (f"{self.images_per_second:.1f} batches/s, {self.stall_share:.1%} of the time waiting for data: "
+                f"{self.verdict}{'' if self.pinned else '; host memory NOT pinned'}")
 
     def __str__(self) -> str:
-        rate = self.batches / self.seconds if self.seconds > 0 else 0.0
-        path = "  ".join(f"{stage} {share:.1%}" for stage, share in self.shares.items())
+        named = {"source" if stage == "io" else stage: share for stage, share in self.shares.items()}
+        path = "  ".join(f"{stage} {share:.1%}" for stage, share in named.items() if stage != "decode")
         return (f"stall report\n  verdict  {self.verdict}\n  advice   {self.advice}\n"
-                f"  rate     {rate:.1f} batches/s, {self.batches} in {self.seconds:.2f} s\n"
+                f"  rate     {self.images_per_second:.1f} batches/s, {self.batches} in {self.seconds:.2f} s\n"
                 f"  stall    {self.stall_share:.1%} of the time was spent waiting for a batch\n"
                 f"  path     {path}\n"
                 f"  device   {self.device}{'' if self.pinned else ' (host memory NOT pinned)'}\n")
+
+    def __repr__(self) -> str:
+        return f"<Stalls {self.line}>"
 
 
 class _Batches(Iterator[Any]):

@@ -7,6 +7,7 @@ The same arguments with the same meaning, the same order for the same ``torch.ma
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from types import GenericAlias
@@ -19,7 +20,7 @@ from stoker import _core
 from stoker.batches import Batches
 from stoker.cores import make_core
 from stoker.cuda import Placement
-from stoker.datasets import transform_of, understand
+from stoker.datasets import PathLike, transform_of, understand
 from stoker.lowering import lower
 from stoker.prefetching import Prefetcher, Stalls
 from stoker.sampling import EpochOrder, draw_dice, generators_of, length_of, load_finished, state_of_finished
@@ -27,7 +28,7 @@ from stoker.sampling import EpochOrder, draw_dice, generators_of, length_of, loa
 __all__ = ["DataLoader", "Prefetcher", "Stalls"]
 
 _STATE_VERSION = 1
-_SETTABLE = ("generator", "report_every", "timeout")  # attributes that are read anew each time
+_SETTABLE = ("generator", "timeout")  # attributes that are read anew each time
 _UNSHARDED = ("torch.distributed is initialised, but the sampler has no num_replicas: every rank loads every sample; "
               "give sampler=DistributedSampler(dataset)")
 
@@ -80,7 +81,9 @@ class DataLoader:
     strict: pictures that end early or that a decoder complains of are errors, as Pillow's cut files are; each one is
         then decoded to its end. Otherwise they are given and counted (``stalls().decoder_warnings``).
     memory_limit: bytes for all buffers; by default a quarter of what is free.
-    report_every: batches between two lines in the log of ``logging.getLogger("stoker")``; 0 for none.
+    report_every: batches between two lines in the log of ``logging.getLogger("stoker")``, at level INFO, or WARNING
+        where memory grows or steps became slower; epochs end with one, too. 0 for none.
+    report_file: each of them is added to it as a line of JSON.
 
     Raises ValueError naming a bad argument, UnsupportedDataset, UnsupportedTransform, and from ``next`` :class:`Error`.
     Threads may share an iterator. The GIL is free while it waits. Attributes are those of torch's, to be read.
@@ -102,7 +105,8 @@ class DataLoader:
                  device: str | torch.device | None = None, borrow: bool = False, normalize_on: str = "auto",
                  near_device: bool = True, return_ids: bool = False, on_error: str = "raise",
                  max_errors: int | None = None, decode: str = "exact", strict: bool = False,
-                 memory_limit: int | None = None, report_every: int = 0) -> None:
+                 memory_limit: int | None = None, report_every: int = 500,
+                 report_file: PathLike | None = None) -> None:
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
                 raise ValueError("batch_sampler excludes batch_size, shuffle, sampler and drop_last")
@@ -151,6 +155,7 @@ class DataLoader:
             "prefetch_factor": prefetch_factor, "on_error": on_error, "max_errors": max_errors, "decode": decode,
             "strict": strict, "memory_limit": memory_limit, "grow_slots": True,
             "normalize_on": normalize_on, "near_device": near_device, **self._placement.options,
+            "report_every": report_every, "report_file": None if report_file is None else os.fspath(report_file),
         }
         self._persistent: tuple[int, int] | None = None  # torch's base seed for kept workers, epochs since
         self._resume: dict[str, Any] | None = None
@@ -235,9 +240,22 @@ class DataLoader:
         """What held the trainer back since the newest iterator got its buffers: ``print`` it, or read its fields."""
         return self._latest_core.stalls()
 
+    @property
+    def last_report(self) -> _core.StepReport | None:
+        """The newest of the periodic reports of that iterator's buffers: those steps alone, memory, CPU and GPU."""
+        return self._latest_core.last_report
+
     def reset_stalls(self) -> None:
         """Begins the report anew."""
         self._latest_core.reset_stalls()
+
+    def write_trace(self, path: PathLike) -> None:
+        """Writes what the last batches, some to hundreds, went through, for ui.perfetto.dev and chrome://tracing.
+
+        A row each for the critical path, the consumer, the copy engine, every worker and every read in flight; arrows
+        follow the path. Raises OSError naming the path where that cannot be written; what was there then stays.
+        """
+        self._latest_core.write_trace(path)
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in self.__dict__.items()

@@ -69,6 +69,8 @@ TEST(Streaming, ComesToAllocateNothingOver100Batches) {
       options.num_workers = 2;
       options.device = device;
       options.reader = reader;
+      options.report_every = 0;  // a report is a text: it allocates
+      options.live_feed = false;
       Loader loader(options, OpenFolder(folder.string()));
       // A worker may meet its first sample late where the machine is busy: so the first quiet stretch counts. What
       // allocates while streaming never has one.

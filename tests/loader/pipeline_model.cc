@@ -11,7 +11,9 @@ PipelineModel::PipelineModel(const ModelConfig& config)
       slots_(config.slots, Freed{0, -1}),
       workers_(config.workers, Freed{0, -1}),
       device_slots_(config.device_slots, Freed{0, -1}),
-      copied_(static_cast<size_t>(config.batches)) {}
+      copied_(static_cast<size_t>(config.batches)) {
+  for (uint32_t i = config.workers; i > 0; --i) worker_numbers_.push_back(static_cast<uint16_t>(i - 1));
+}
 
 PipelineModel::Freed PipelineModel::TakeFrom(Pool& pool) {
   const Freed taken = pool.back();
@@ -54,6 +56,9 @@ bool PipelineModel::StartDecode(StallLog& log) {
   const Freed worker = TakeFrom(workers_);
   SampleRecord& record = log.sample(sample);
   record.start_ns = now_;
+  record.worker = worker_numbers_.back();
+  worker_numbers_.pop_back();
+  record.id = static_cast<uint32_t>(sample);
   record.before_decode = {record.arrive_ns, sample, Cause::kRead};
   record.before_decode.Consider({worker.first, worker.second, worker.second < 0 ? Cause::kNone : Cause::kDecode});
   Start({Cause::kDecode, sample}, config_.decode[static_cast<size_t>(sample)]);
@@ -115,6 +120,7 @@ void PipelineModel::End(const Step& step, StallLog& log) {
     record.end_ns = now_;
     record.decoded_ns = record.start_ns + (record.end_ns - record.start_ns) / 2;
     workers_.push_back({now_, index});
+    worker_numbers_.push_back(record.worker);
     buffers_.push_back({now_, index});
     Fill(index);
   } else if (kind == Cause::kCopy) {

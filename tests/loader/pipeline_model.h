@@ -77,8 +77,9 @@ class PipelineModel {
   uint32_t reading_ = 0;
   bool copying_ = false, stepping_ = false;
   Pool buffers_, slots_, workers_, device_slots_;
-  Freed slot_;        // of the batch whose reads are being issued
-  Predecessor room_;  // the read that made room last
+  std::vector<uint16_t> worker_numbers_;  // of the free ones
+  Freed slot_;                            // of the batch whose reads are being issued
+  Predecessor room_;                      // the read that made room last
   std::queue<int64_t> arrived_;
   std::map<int64_t, uint32_t> missing_;    // of each batch under way
   std::map<int64_t, BatchStamps> stamps_;  // of batches that are full

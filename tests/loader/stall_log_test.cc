@@ -205,10 +205,10 @@ TEST(StallLog, KeepsTheSumsOfALapBesideThoseOfTheWhole) {
     PipelineModel model(config);
     const int64_t end = model.Run(log, [&](int64_t batch, int64_t now) {
       if (batch % 200 != 199) return;
-      laps.push_back(log.LapTotals(now));
-      log.StartLap(now);
+      laps.push_back(log.LapTotals(Lap::kSteps, now));
+      log.StartLap(Lap::kSteps, now);
     });
-    laps.push_back(log.LapTotals(end));
+    laps.push_back(log.LapTotals(Lap::kSteps, end));
     EXPECT_EQ(PipelineModel(config).Run(whole), end);
     EXPECT_EQ(log.Totals(end).path.parts(), whole.Totals(end).path.parts());
     int64_t samples = 0, wall_ns = 0;

@@ -242,7 +242,7 @@ def test_the_verdict_names_a_slow_loader() -> None:
     list(prefetcher)
     stalls = prefetcher.stalls()
     assert "highly loader-bound; the wrapped loader takes" in stalls.verdict
-    assert max(stalls.shares, key=stalls.shares.__getitem__) == "source"
+    assert max(stalls.shares, key=stalls.shares.__getitem__) == "io"
     assert sum(stalls.shares.values()) == pytest.approx(1)
     assert stalls.batches == 10 and "source" in str(stalls)
 

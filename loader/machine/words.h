@@ -1,0 +1,17 @@
+// How the overview writes figures.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stoker {
+
+// "25.3 GB", "8.4 MB", "65.5 kB"; decimal units.
+std::string BytesWords(int64_t bytes);
+// "0-3,8"; "none".
+std::string ListWords(const std::vector<int32_t>& ascending);
+// "1 CPU", "2 CPUs".
+std::string CountWords(int64_t count, const std::string& thing);
+
+}  // namespace stoker

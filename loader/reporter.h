@@ -1,0 +1,59 @@
+// What a loader tells of itself: the stall report, and the periodic ones.
+#pragma once
+
+#include <memory>
+
+#include "loader/buffer_plan.h"
+#include "loader/monitor/live_feed.h"
+#include "loader/monitor/monitor.h"
+#include "loader/options.h"
+#include "loader/stall_log.h"
+#include "loader/stall_report.h"
+#include "transfer/clock.h"
+
+namespace stoker {
+
+class Delivery;
+class ErrorPolicy;
+class Feeder;
+class ReadBuffers;
+class SampleTask;
+
+// What a reporter asks; all of it outlives the reporter.
+struct ReporterParts {
+  const LoaderOptions& options;
+  const BufferPlan& plan;
+  StallLog& log;
+  Delivery& delivery;
+  const Feeder& feeder;
+  const ReadBuffers& buffers;
+  const SampleTask& task;
+  const ErrorPolicy& errors;
+  NowFn now;
+};
+
+// Threads: the caller's of the loader.
+class Reporter {
+ public:
+  explicit Reporter(ReporterParts parts);
+
+  // Since the first Next(), or Restart().
+  StallReport Report();
+  void Restart();
+
+  // To be told, for the periodic reports.
+  void BatchGiven(uint64_t epoch, int64_t now_ns) { monitor_.BatchGiven(epoch, now_ns); }
+  void EpochEnded() { monitor_.EpochEnded(parts_.now()); }
+
+ private:
+  MonitorParts PartsForMonitor();
+  StallReport ReportOf(const StallTotals& totals) const;
+  void FillStep(Lap lap, int64_t now_ns, StepReport& report);
+
+  const ReporterParts parts_;
+  LiveFeed feed_;  // before the monitor, which writes to it
+  Monitor monitor_;
+  std::array<uint64_t, kLaps> empties_before_ = {};  // of the ring, when the laps began
+};
+
+}  // namespace stoker
