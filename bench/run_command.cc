@@ -15,6 +15,7 @@
 #include "bench/run_report.h"
 #include "loader/file_source.h"
 #include "loader/loader.h"
+#include "loader/machine/overview.h"
 #include "loader/step_report.h"
 
 namespace stoker {
@@ -156,6 +157,17 @@ void WriteJson(const std::string& file, const RunReport& report) {
   if (!out) throw std::system_error(errno, std::generic_category(), "cannot write the report to " + file);
 }
 
+// The machine, in the lines that matter.
+std::string MachineFor(const RunOptions& options, Loader& loader) {
+  const StallReport report = loader.Report();
+  OverviewRequest request;
+  request.data_path = options.list.empty() ? options.path : options.list;
+  request.num_workers = report.workers;
+  request.device = report.device;
+  request.planned_bytes = static_cast<int64_t>(report.budget_bytes);
+  return FormatOverview(ReadOverview(request), false);
+}
+
 // A trace that cannot be written fails a run that did not fail already.
 bool WriteTrace(const std::string& file, Loader& loader) {
   if (file.empty()) return true;
@@ -191,6 +203,7 @@ int RunCommand(const RunOptions& options, double start_seconds) {
     if (!stands_below || !step.warnings.empty()) progress->Print(FormatStep(step));
   };
   Loader loader(loader_options, std::move(source));
+  fmt::print(stderr, "{}", MachineFor(options, loader));
   progress.emplace(loader.batches_per_epoch() * options.epochs);
   if (loader.batches_per_epoch() == 0) {
     fmt::print(stderr, "stoker: warning: no batch comes out: {} samples on this rank, --batch-size {}{}\n",

@@ -9,6 +9,7 @@ void BindArray(pybind11::module_& module);
 void BindBatch(pybind11::module_& module);
 void BindRecipe(pybind11::module_& module);
 void BindReport(pybind11::module_& module);
+void BindOverview(pybind11::module_& module);
 void BindStepReport(pybind11::module_& module);
 void BindSource(pybind11::module_& module);
 void BindLoader(pybind11::module_& module);

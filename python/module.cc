@@ -13,6 +13,7 @@ PYBIND11_MODULE(_core, module) {
   stoker::BindBatch(module);
   stoker::BindRecipe(module);
   stoker::BindReport(module);
+  stoker::BindOverview(module);
   stoker::BindStepReport(module);
   stoker::BindSource(module);
   stoker::BindLoader(module);

@@ -18,7 +18,9 @@ constexpr double kPressure = 0.1;
 constexpr double kLargePart = 0.2;
 
 // The stall report within a line of the periodic one, or `report` itself where it is one.
-const json& StallsOf(const json& report) { return report.contains("stalls") ? report.at("stalls") : report; }
+const json& StallsOf(const json& report) {
+  return report.contains("stalls") && report.at("stalls").is_object() ? report.at("stalls") : report;
+}
 
 std::string Text(const json& report, const char* key) {
   const json& stalls = StallsOf(report);
@@ -29,6 +31,9 @@ bool IsBound(const json& report, std::string_view leader, std::string_view bound
 }
 double Number(const json& object, const char* key, double otherwise) {
   return object.contains(key) && object.at(key).is_number() ? object.at(key).get<double>() : otherwise;
+}
+bool IsFalse(const json& object, const char* key) {
+  return object.contains(key) && object.at(key).is_boolean() && !object.at(key).get<bool>();
 }
 double Stall(const json& report, const char* key) { return Number(StallsOf(report), key, 0); }
 double Part(const json& report, const char* part) {
@@ -93,7 +98,7 @@ const std::array kSymptoms = {
     Symptom{"not-pinned", "Copies are slow and hold the CPU", "the word NOT pinned in every line",
             "the memory lock limit of this process", "ulimit -l; stoker doctor",
             "Raise memlock (docker run --ulimit memlock=-1), or memory_limit down.",
-            [](const json& r) { return !StallsOf(r).value("pinned", true); }},
+            [](const json& r) { return IsFalse(StallsOf(r), "pinned"); }},
     Symptom{"step", "GPU and its memory are full, steps take long, data is always there",
             "verdict consumer-bound, stall below 5 %", "the step itself", "torch.profiler on a few steps",
             "Leave the loader alone. A faster step: mixed precision, torch.compile, larger batches, another GPU.",

@@ -7,10 +7,11 @@
 With a PyTorch training script, change one import: ``from stoker.torch import DataLoader``.
 """
 
-from stoker._core import Array, SkippedSample, StallReport, StepReport, __version__, plan
+from stoker._core import Array, Overview, SkippedSample, StallReport, StepReport, __version__, plan
 from stoker.datasets import FileDataset, FolderDataset
 from stoker.errors import Error, UnsupportedDataset, UnsupportedTransform
 from stoker.loader import Loader
+from stoker.machine import overview
 from stoker.transforms import (
     CenterCrop,
     ColorJitter,
@@ -30,7 +31,7 @@ from stoker.transforms import (
 
 __all__ = [
     "Array", "CenterCrop", "ColorJitter", "Error", "FileDataset", "FolderDataset", "Grayscale", "Loader", "Normalize",
-    "Pad", "RandomCrop", "RandomGrayscale", "RandomHorizontalFlip", "RandomResizedCrop", "RandomVerticalFlip", "Resize",
-    "SkippedSample", "StallReport", "StepReport", "Transform", "UnsupportedDataset", "UnsupportedTransform", "__version__",
-    "eval", "plan", "train",
+    "Overview", "Pad", "RandomCrop", "RandomGrayscale", "RandomHorizontalFlip", "RandomResizedCrop",
+    "RandomVerticalFlip", "Resize", "SkippedSample", "StallReport", "StepReport", "Transform", "UnsupportedDataset",
+    "UnsupportedTransform", "__version__", "eval", "overview", "plan", "train",
 ]

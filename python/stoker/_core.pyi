@@ -494,3 +494,18 @@ class StepReport:
     def json(self) -> str:
         """The same as a line of JSON; bench/report.schema.json describes it."""
 
+@final
+class Overview:
+    """The machine as a loader finds it. ``print`` it for all of it, with every check."""
+
+    @property
+    def short(self) -> str:
+        """The lines that matter, and the warnings."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """What does not fit, each with its remedy."""
+
+def overview(path: str = "", num_workers: int = -1, device: str = "cpu", planned_bytes: int = 0,
+             torch_threads: int | None = None, torch_interop_threads: int | None = None,
+             opencv_threads: int | None = None) -> Overview: ...

@@ -10,8 +10,8 @@ import torch
 from torch.utils.dlpack import from_dlpack
 
 from stoker import _core
-from stoker.step_log import log_reports
 from stoker.sampling import EpochOrder
+from stoker.step_log import StepLog
 
 if TYPE_CHECKING:
     from stoker.torch import DataLoader
@@ -26,6 +26,7 @@ class Batches(Iterator[list[torch.Tensor]]):
         self._loader = loader
         self._core: _core.Loader | None = core
         self._transform = loader._transform  # the native loader's
+        self._log = StepLog(core, loader._files, loader.report_every)
         self._order = order
         self._run = 0  # the native loader's number of the chunk under way
         self._between_chunks = Lock()
@@ -49,7 +50,7 @@ class Batches(Iterator[list[torch.Tensor]]):
         if core.over_budget:
             loader._warn_once("the batches that are kept have taken more memory than the loader's memory_limit: clone "
                               "what is to be kept, or let go of batches", ResourceWarning)
-        log_reports(core)
+        self._log.batch_given()
         arrays = [batch.images, batch.labels]
         if loader.return_ids:
             arrays.append(batch.ids)
@@ -70,8 +71,7 @@ class Batches(Iterator[list[torch.Tensor]]):
                 self._run = core.start_list(order.dice, ids, order.chunk_at, order.rank, order.world_size)
             else:
                 order.over = True
-                core.end_epoch()
-                log_reports(core)
+                self._log.epoch_ended()
                 self._give_back()
 
     def _give_back(self) -> None:

@@ -16,7 +16,7 @@ from stoker.datasets import PathLike, understand
 from stoker.errors import Error
 from stoker.lowering import lower
 from stoker.output import converter
-from stoker.step_log import log_reports
+from stoker.step_log import StepLog
 
 __all__ = ["Loader"]
 
@@ -101,6 +101,7 @@ class Loader:
         if drop_last and len(self) == 0:
             warnings.warn(f"drop_last: {len(files)} samples for {world_size} ranks are less than one batch of "
                           f"{batch_size}: no batch comes", stacklevel=2)
+        self._log = StepLog(self._core, files, report_every)
         self._next_epoch = 0
         self._resume_at = 0  # samples of the next epoch that are done, over all ranks
         self._current: _Place | None = None
@@ -200,14 +201,13 @@ class _Epoch(Iterator[tuple[Any, ...]]):
                 raise Error("another iterator of this loader was made since: a stoker.Loader has one at a time; for "
                             "two at once make two loaders", stage="next")
             place.over = True
-            loader._core.end_epoch()
-            log_reports(loader._core)
+            loader._log.epoch_ended()
             raise StopIteration
         with self._counting:  # threads may come here in another order than their batches have
             positions = batch.position + len(batch.labels)
             samples: int = loader._order["samples"]
             place.done = max(place.done, min(self._begun_at + positions * loader._world_size, samples))
-        log_reports(loader._core)
+        loader._log.batch_given()
         fields: list[Any] = [loader._convert(batch.images), loader._convert(batch.labels)]
         if loader._return_ids:
             fields.append(loader._convert(batch.ids))

@@ -1,17 +1,35 @@
-"""The periodic reports, in the log."""
+"""What a loader tells of itself in the log: the machine once, then the periodic reports."""
 
 from __future__ import annotations
 
 import logging
 
 from stoker import _core
+from stoker.datasets import FileDataset
+from stoker.machine import log_overview
 
-__all__ = ["log_reports"]
+__all__ = ["StepLog"]
 
 _log = logging.getLogger("stoker")
 
 
-def log_reports(core: _core.Loader) -> None:
-    """Writes those that came with the last batch: at level INFO, and WARNING where there is something to warn of."""
-    for report in core.take_reports():
-        _log.log(logging.WARNING if report.warnings else logging.INFO, "%s", report.line)
+class StepLog:
+    """Of one native loader. `files` are its samples; `every` as ``report_every``."""
+
+    def __init__(self, core: _core.Loader, files: FileDataset, every: int) -> None:
+        self._core = core
+        self._files = files
+        self._first = every > 0
+
+    def batch_given(self) -> None:
+        """Writes what came with it: reports at level INFO, or WARNING where there is something to warn of."""
+        if self._first:  # behind the first batch, which should come soon
+            self._first = False
+            log_overview(self._core, self._files.path(0))
+        for report in self._core.take_reports():
+            _log.log(logging.WARNING if report.warnings else logging.INFO, "%s", report.line)
+
+    def epoch_ended(self) -> None:
+        self._core.end_epoch()
+        if not self._first:
+            self.batch_given()
