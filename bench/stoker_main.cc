@@ -11,6 +11,8 @@
 #include "bench/run_command.h"
 #include "bench/run_options.h"
 #include "bench/synthetic_set.h"
+#include "bench/top_command.h"
+#include "bench/validate_command.h"
 
 namespace stoker {
 namespace {
@@ -64,12 +66,22 @@ int Main(int argc, char** argv) {
   DoctorOptions doctor_options;
   AddDoctorOptions(doctor, doctor_options);
 
+  CLI::App& validate = *app.add_subcommand("validate", kValidateHelp);
+  ValidateOptions validate_options;
+  AddValidateOptions(validate, validate_options);
+
+  CLI::App& top = *app.add_subcommand("top", kTopHelp);
+  TopOptions top_options;
+  AddTopOptions(top, top_options);
+
   CLI::App& explain = *app.add_subcommand("explain", kExplainHelp);
   ExplainOptions explain_options;
   AddExplainOptions(explain, explain_options);
 
   try {
     app.parse(argc, argv);
+    if (validate.parsed()) return ValidateCommand(validate_options);
+    if (top.parsed()) return TopCommand(top_options);
     if (explain.parsed()) return ExplainCommand(explain_options);
     if (doctor.parsed()) return DoctorCommand(doctor_options);
     if (synth.parsed()) return Synth(folder, synth_options);

@@ -1,6 +1,7 @@
 #include "loader/delivery.h"
 
 #include "loader/error.h"
+#include "transfer/nvtx.h"
 
 namespace stoker {
 
@@ -9,6 +10,7 @@ Delivery::Delivery(TransferPlan transfer, uint32_t host_slots, uint32_t device_s
     : now_(now),
       device_(std::move(transfer.device)),
       ring_(std::move(transfer.layout), host_slots, now, std::move(on_free), device_ != nullptr) {
+  AttachNvtx();
   try {
     if (transfer.upload) {
       prefetcher_ = std::make_unique<Prefetcher>(

@@ -18,6 +18,7 @@
 #include "loader/trace.h"
 #include "loader/transfer_plan.h"
 #include "loader/workers.h"
+#include "transfer/nvtx.h"
 
 namespace stoker {
 namespace {
@@ -200,6 +201,7 @@ Delivered Loader::Impl::Take(StreamHandle stream, const WhileWaiting& while_wait
     const Delivered slot = delivery_->Take(stream, kPatience, error);
     if (error) throw Error(error, "copy", "", -1, "copying a batch to the device failed: " + error.message());
     if (!slot) {
+      reporter_->StillWaiting();
       if (while_waiting) while_waiting();
       continue;
     }
@@ -246,6 +248,7 @@ std::optional<Batch> Loader::Impl::Next(StreamHandle stream, const WhileWaiting&
     return std::nullopt;
   }
   CheckSlots();
+  const NvtxRange range(NvtxName::kNext);
   const Delivered slot = Take(stream, while_waiting);
   // A lease from here on, so that an exception gives the slot back.
   Batch batch(delivery_, source_, slot, recipe_.spec(), epoch_, position_, stream);

@@ -42,7 +42,14 @@ class Reporter {
   void Restart();
 
   // To be told, for the periodic reports.
-  void BatchGiven(uint64_t epoch, int64_t now_ns) { monitor_.BatchGiven(epoch, now_ns); }
+  void BatchGiven(uint64_t epoch, int64_t now_ns) {
+    feed_.SetWaiting(false);
+    monitor_.BatchGiven(epoch, now_ns);
+  }
+  // The caller waits for a batch, for a tenth of a second or more by now.
+  void StillWaiting() {
+    if (parts_.options.live_feed) feed_.SetWaiting(true);
+  }
   void EpochEnded() { monitor_.EpochEnded(parts_.now()); }
 
  private:

@@ -9,6 +9,7 @@
 #include "loader/reader.h"
 #include "loader/transfer_plan.h"
 #include "transfer/finish_launch.h"
+#include "transfer/nvtx.h"
 
 namespace stoker {
 namespace {
@@ -69,16 +70,20 @@ void SampleTask::GrowWith(Worker& worker, ImageSize picture) noexcept {
 void SampleTask::Process(Worker& worker, SampleJob& job, SampleRecord* record) noexcept {
   const std::span<const uint8_t> bytes = job.encoded.memory().first(job.encoded_bytes);
   ImageSize size;
-  if (!job.planned) {
-    job.error = worker.decoder.Peek(bytes, size, job.diagnosis);
-    if (!job.error) job.error = MakePlanFor(job, size);
-    if (job.error) return;
-  }
-  if (parts_.slow_decode) parts_.slow_decode(job);
   RegionBox box;
-  job.error = worker.decoder.Decode(bytes, RequestFor(job.plan), worker.image, box, job.diagnosis);
+  {
+    const NvtxRange decoding(NvtxName::kDecode);
+    if (!job.planned) {
+      job.error = worker.decoder.Peek(bytes, size, job.diagnosis);
+      if (!job.error) job.error = MakePlanFor(job, size);
+      if (job.error) return;
+    }
+    if (parts_.slow_decode) parts_.slow_decode(job);
+    job.error = worker.decoder.Decode(bytes, RequestFor(job.plan), worker.image, box, job.diagnosis);
+  }
   if (record != nullptr) record->decoded_ns = parts_.now();
   if (job.error) return;
+  const NvtxRange augmenting(NvtxName::kAugment);
   // The encoded bytes are not needed any more: the next read may have their buffer while this sample is augmented.
   job.encoded.ReleaseBy(job.sequence);
   if (parts_.device_finishes) job.out.Set(kFlips, TakeFlips(job.plan));

@@ -96,6 +96,11 @@ void StallLog::DeviceDone(int64_t batch, int64_t end_ns) noexcept {
   BatchRecord& record = batches_[PlaceOf(batch)];
   if (!kCountersOn || record.batch != batch) return;
   record.device_done_ns = end_ns;
+  int64_t start_ns = 0;
+  Predecessor before;
+  FindConsumer(record, start_ns, before);
+  ++totals_.device_steps;
+  totals_.device_step_ns += std::max<int64_t>(end_ns - std::max(start_ns, begin_ns_), 0);
   const BatchRecord& next = batches_[PlaceOf(batch + 1)];
   if (next.batch != batch + 1 || next.requested_ns < begin_ns_) return;
   totals_.stall_ns += next.returned_ns - std::clamp(end_ns, next.requested_ns, next.returned_ns);

@@ -62,7 +62,10 @@ void FillCeilings(const StallTotals& totals, const StageServers& servers, StallR
   fill(Stage::kIo, servers.readers, totals.read_ns, totals.read_ns);
   fill(Stage::kDecode, servers.workers, work_ns, work_ns + totals.cached_read_ns);
   fill(Stage::kCopy, 1, totals.copy_ns, totals.copy_ns);
-  fill(Stage::kConsumer, 1, totals.consumer_ns, totals.consumer_ns);
+  // Where the step is a device's, the host comes back at once.
+  const int64_t device_ns = totals.device_steps > 0 ? totals.device_step_ns / totals.device_steps * totals.batches : 0;
+  const int64_t step_ns = std::max(totals.consumer_ns, device_ns);
+  fill(Stage::kConsumer, 1, step_ns, step_ns);
 }
 
 void FillGains(StallReport& report) {

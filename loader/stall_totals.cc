@@ -61,6 +61,8 @@ StallTotals StallTotals::Since(const StallTotals& base) const noexcept {
   rest.augment_ns -= base.augment_ns;
   rest.copy_ns -= base.copy_ns;
   rest.consumer_ns -= base.consumer_ns;
+  rest.device_step_ns -= base.device_step_ns;
+  rest.device_steps -= base.device_steps;
   rest.cached_read_ns -= base.cached_read_ns;
   rest.clocked_ns -= base.clocked_ns;
   rest.on_cpu_ns -= base.on_cpu_ns;

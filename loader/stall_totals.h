@@ -96,6 +96,8 @@ struct StallTotals {
   // Its stream on the device stood still for batches, while the host saw the caller at work.
   int64_t device_stall_ns = 0;
   int64_t read_ns = 0, decode_ns = 0, augment_ns = 0, copy_ns = 0, consumer_ns = 0;  // busy, summed over servers
+  // Of callers that give their step to a device, what it took there: of the batches that it is known to be done with.
+  int64_t device_step_ns = 0, device_steps = 0;
   int64_t cached_read_ns = 0;  // of read_ns: on the workers, out of the page cache
   // Of one sample in sixteen: how long a worker had it, and for how much of that it was on a CPU.
   int64_t clocked_ns = 0, on_cpu_ns = 0;

@@ -198,7 +198,7 @@ std::string Trace::Arguments(const Source& source, const Step& step) const {
   if (step.cause == Cause::kNone) return "";
   if (step.cause == Cause::kCopy || step.cause == Cause::kConsumer) return fmt::format("\"batch\":{}", step.index);
   const SampleRecord& record = log_.sample(step.index);
-  const std::string place =
+  std::string place =
       fmt::format("\"batch\":{},\"index\":{}", step.index / log_.batch_size(), step.index % log_.batch_size());
   // The record of a sample that was not handed over may be at work still.
   if (step.index / log_.batch_size() > log_.last_batch() || record.id == SampleRecord::kNoId) return place;

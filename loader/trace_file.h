@@ -7,7 +7,7 @@
 
 namespace stoker {
 
-// Text in quotes, as JSON has it. What is not UTF-8 becomes U+FFFD.
+// Text in quotes, as JSON has it. What is not UTF-8 is spelled out as ValidUtf8 does.
 std::string JsonString(std::string_view text);
 
 // Writes events one after the other into a temporary file beside `path`, which takes its place with Finish: who reads

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "loader/stall_report.h"
 
@@ -15,7 +16,7 @@ constexpr double kCapacityBusy = 0.8;
 constexpr double kConsumerLeads = 0.9;
 // Two full stages this close to each other take turns in holding the path back.
 constexpr double kFullBusy = 0.9;
-constexpr double kNearlyAsFull = 0.96;
+constexpr double kNearlyAsFull = 0.975;
 // Below this the workers are held back by who else wants their CPUs, not by slow code.
 constexpr double kStarvedOnCpu = 0.8;
 // Reads are out of the page cache.
@@ -37,16 +38,24 @@ Stage LargestBut(const StallReport& report, Stage but) {
   return largest;
 }
 
-// Whether the two could change places in another run like this one: their intervals overlap, or both are full.
-bool IsATie(const StallReport& report, Stage leader, Stage second) {
+// The stage that could change places with the leader in another run like this one, if there is one: the second, where
+// their intervals overlap; any that is as full as a full leader, though it may have no share at all: of equal stages
+// one holds the path for as long as chance lets it.
+std::optional<Stage> RivalOf(const StallReport& report, Stage leader, Stage second) {
   const auto first = static_cast<size_t>(leader), next = static_cast<size_t>(second);
   const double margin = report.margins[first] + report.margins[next];
-  if (margin > 0 && report.shares[first] - report.shares[next] <= margin) return true;
+  if (margin > 0 && report.shares[first] - report.shares[next] <= margin) return second;
   const double busy = BusyOf(report, leader);
-  return busy >= kFullBusy && BusyOf(report, second) >= kNearlyAsFull * busy;
+  if (busy < kFullBusy) return std::nullopt;
+  std::optional<Stage> rival;
+  for (const Stage stage : {Stage::kIo, Stage::kDecode, Stage::kCopy, Stage::kConsumer}) {
+    const double full = rival ? BusyOf(report, *rival) : kNearlyAsFull * busy;
+    if (stage != leader && BusyOf(report, stage) >= full) rival = stage;
+  }
+  return rival;
 }
 
-Bound BoundOf(const StallReport& report, Stage second) {
+Bound BoundOf(const StallReport& report) {
   const double busy = BusyOf(report, report.leader);
   switch (report.leader) {
     case Stage::kOther:
@@ -56,7 +65,6 @@ Bound BoundOf(const StallReport& report, Stage second) {
     default:
       break;
   }
-  if (IsATie(report, report.leader, second)) return Bound::kMixed;
   if (report.leader == Stage::kConsumer) return Bound::kConsumer;
   if (report.leader == Stage::kDecode && report.on_cpu_share && *report.on_cpu_share < kStarvedOnCpu) {
     return Bound::kStarved;
@@ -129,10 +137,10 @@ Words ConsumerWords(const StallReport& report, double share) {
           "A faster loader would gain at most the stall share."};
 }
 
-Words WordsFor(const StallReport& report, Stage second) {
+Words WordsFor(const StallReport& report, Stage rival) {
   const double share = 100 * ShareOf(report, report.leader);
   if (report.bound == Bound::kMixed) {
-    const auto first = static_cast<size_t>(report.leader), next = static_cast<size_t>(second);
+    const auto first = static_cast<size_t>(report.leader), next = static_cast<size_t>(rival);
     return {fmt::format("mixed: {} {:.0f} +/- {:.0f} % of the path, {} {:.0f} +/- {:.0f} %", kStageNames[first], share,
                         100 * report.margins[first], kStageNames[next], 100 * report.shares[next],
                         100 * report.margins[next]),
@@ -167,9 +175,9 @@ const char* StallWords(double stall_share) noexcept {
 void Conclude(StallReport& report) {
   const auto largest = std::ranges::max_element(report.shares) - report.shares.begin();
   report.leader = static_cast<Stage>(largest);
-  const Stage second = LargestBut(report, report.leader);
-  report.bound = BoundOf(report, second);
-  Words words = WordsFor(report, second);
+  const std::optional<Stage> rival = RivalOf(report, report.leader, LargestBut(report, report.leader));
+  report.bound = rival && report.leader != Stage::kOther ? Bound::kMixed : BoundOf(report);
+  Words words = WordsFor(report, rival.value_or(Stage::kOther));
   report.verdict = fmt::format("{}; {}", StallWords(report.stall_share), words.verdict);
   report.advice = std::move(words.advice);
 }

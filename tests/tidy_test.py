@@ -32,11 +32,12 @@ DOORS = [
     (["webp/*"], ["decode/webp_decoder.cc"]),
     (["opencv2/*"], ["decode/opencv_decoder.cc", "augment/opencv_ops.cc"]),
     (["cuda.h", "cuda_*", "cudaTypedefs.h", "nvml.h", "nvjpeg.h"], ["transfer/cuda_*"]),
+    (["nvtx3/*"], ["transfer/nvtx.cc"]),
     (["hwy/*"], ["*_kernels.cc"]),
     (["pybind11/*", "Python.h", "dlpack/*"], ["python/*"]),
     (["fmt/*"], ["loader/*"]),
     (["nlohmann/*", "loader/report_json.h"], ["loader/*json*"]),
-    (["CLI/*", "benchmark/*", "gtest/*", "gmock/*"], []),
+    (["CLI/*", "benchmark/*", "curses.h", "gtest/*", "gmock/*"], []),
 ]
 
 TOP_LEVEL = [
@@ -53,8 +54,10 @@ WHOLE_TESTS = [
     "tests/fake_cuda/fake_driver_test.cc",
     "tests/loader/allocation_test.cc",
     "tests/loader/copy_stall_test.cc",
+    "tests/loader/elasticity_test.cc",
     "tests/loader/fault_test.cc",
     "tests/loader/life_test.cc",
+    "tests/loader/nvtx_ranges_test.cc",
     "tests/loader/pipeline_test.cc",
     "tests/loader/planned_source_test.cc",
     "tests/loader/virtual_time_test.cc",

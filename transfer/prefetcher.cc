@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "transfer/nvtx.h"
+
 namespace stoker {
 namespace {
 
@@ -125,6 +127,7 @@ DeviceSlot* Prefetcher::TakeFree() {
 }
 
 void Prefetcher::Issue(BatchSlot& host, DeviceSlot& target) {
+  const NvtxRange range(NvtxName::kCopy);
   const int64_t now = now_();
   const std::error_code error = uploader_->Upload(host, target);
   if (!target.small_fields.empty()) {

@@ -110,6 +110,7 @@ std::optional<FeedReading> ReadFeed(const std::string& path, const NameParts& na
   FeedReading reading;
   reading.owner = header.owner;
   reading.number = name.number;
+  reading.waits_since_ns = header.waits_since_ns;
   reading.own_namespace = header.owner.pid_namespace == 0 || header.owner.pid_namespace == self.pid_namespace;
   reading.lives = !reading.own_namespace || Lives(header.owner, root);
   for (int i = 0; i < kTries && reading.line.empty(); ++i) {

@@ -19,8 +19,9 @@ struct FeedReading {
   bool lives = true;   // false: its process has ended, for sure
   // False: of another container, or of one whose processes cannot be seen.
   bool own_namespace = true;
-  std::string line;          // the newest report, of JSON; empty: none is whole
-  int64_t published_ns = 0;  // when, on the machine's steady clock
+  std::string line;            // the newest report, of JSON; empty: none is whole
+  int64_t published_ns = 0;    // when, on the machine's steady clock
+  int64_t waits_since_ns = 0;  // as in the header
 };
 
 // "stoker-1000-4711-0".

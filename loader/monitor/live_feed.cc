@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <system_error>
@@ -67,14 +68,31 @@ LiveFeed::LiveFeed(FeedPlace place, NowFn now) : place_(std::move(place)), now_(
 LiveFeed::~LiveFeed() { Close(); }
 
 void LiveFeed::Publish(const StepReport& report) noexcept {
-  if (given_up_ || getpid() != pid_) return;
   try {
-    if (file_ >= 0 && RemovedByOthers()) Close();
-    if (file_ < 0) Open();
-    if (file_ >= 0) Write(LineWithoutNames(report));
+    if (Ready()) Write(LineWithoutNames(report));
   } catch (const std::exception&) {
     given_up_ = true;  // out of memory: the last thing to be written of
   }
+}
+
+void LiveFeed::SetWaiting(bool waits) noexcept {
+  if (waits == waits_) return;
+  waits_ = waits;
+  try {
+    const int64_t since_ns = waits ? now_() : 0;
+    std::array<char, sizeof(since_ns)> bytes;
+    std::memcpy(bytes.data(), &since_ns, sizeof(since_ns));
+    if (Ready()) (void)WriteAt(file_, {bytes.data(), bytes.size()}, offsetof(FeedHeader, waits_since_ns));
+  } catch (const std::exception&) {
+    given_up_ = true;
+  }
+}
+
+bool LiveFeed::Ready() {
+  if (given_up_ || getpid() != pid_) return false;
+  if (file_ >= 0 && RemovedByOthers()) Close();
+  if (file_ < 0) Open();
+  return file_ >= 0;
 }
 
 void LiveFeed::Open() {

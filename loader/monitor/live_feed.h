@@ -34,6 +34,7 @@ inline constexpr std::array<char, 8> kFeedMagic = {'s', 't', 'o', 'k', 'e', 'r',
 struct FeedHeader {
   std::array<char, 8> magic = kFeedMagic;
   FeedOwner owner;
+  int64_t waits_since_ns = 0;  // that the caller is in Next(), on the machine's steady clock; 0: it is not
 };
 struct FeedRecord {
   uint64_t checksum = 0;     // of the other fields and the text
@@ -50,10 +51,10 @@ inline constexpr int64_t kFeedBytes = kFeedRecordOffset + 2 * static_cast<int64_
 uint64_t FeedChecksum(const FeedRecord& record, std::string_view text) noexcept;
 
 // The file FOLDER/stoker-UID-PID-N, for N the lowest number that is free, readable by the user alone.
-// Threads: one at a time. Made with the first report and removed by the destructor; what processes left behind that
-// were killed is removed then, too. A child of fork() neither writes nor removes its parent's. Nothing here throws or
-// ends the process, and the file is written, never mapped, so that no hand on it can: what goes wrong is trouble(), and
-// the training goes on unseen.
+// Threads: one at a time. Made with the first report, or the first long wait, and removed by the destructor; what
+// processes left behind that were killed is removed then, too. A child of fork() neither writes nor removes its
+// parent's. Nothing here throws or ends the process, and the file is written, never mapped, so that no hand on it can:
+// what goes wrong is trouble(), and the training goes on unseen.
 class LiveFeed {
  public:
   explicit LiveFeed(FeedPlace place = {}, NowFn now = SteadyNow);
@@ -61,9 +62,12 @@ class LiveFeed {
   LiveFeed(const LiveFeed&) = delete;
   LiveFeed& operator=(const LiveFeed&) = delete;
 
-  // Some 10 us and a few allocations, the names of bad samples left out. Begins a new file where somebody has removed
-  // it. After a file could not be made, none is tried again.
+  // Some 50 us and the allocations of a JSON text, the names of bad samples left out. Begins a new file where somebody
+  // has removed it. After a file could not be made, none is tried again.
   void Publish(const StepReport& report) noexcept;
+
+  // For a caller that has been waiting for a batch for a while, and one that got it. Cheap where nothing changes.
+  void SetWaiting(bool waits) noexcept;
 
   // The file; empty before the first report and where there is none.
   const std::string& path() const noexcept { return path_; }
@@ -71,6 +75,8 @@ class LiveFeed {
   const std::string& trouble() const noexcept { return trouble_; }
 
  private:
+  // Makes the file where there is none; false where there cannot be one.
+  bool Ready();
   void Open();
   bool Create(const FeedOwner& owner);
   void Write(std::string_view text);
@@ -82,6 +88,7 @@ class LiveFeed {
   const int32_t pid_;  // that it was made in
   int file_ = -1;
   bool given_up_ = false;
+  bool waits_ = false;
   uint64_t sequence_ = 0;
   std::string path_;
   std::string trouble_;

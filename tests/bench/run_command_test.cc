@@ -104,7 +104,30 @@ TEST_F(RunCommandTest, NoTransformTakesTheSizeOfTheFirstPictureAndRefusesOthers)
   EXPECT_THAT(Report()["error"].get<std::string>(), HasSubstr("does not come out at the batch"));
 }
 
+TEST_F(RunCommandTest, WritesATraceAlsoOfARunThatFails) {
+  options_.trace = (out_.path() / "trace.json").string();
+  ASSERT_EQ(RunCommand(options_, 0), kExitOk);
+  const auto decodes = [&] {
+    const nlohmann::json trace = nlohmann::json::parse(std::ifstream(options_.trace));
+    return std::ranges::count_if(trace["traceEvents"], [](const auto& event) { return event["name"] == "decode"; });
+  };
+  EXPECT_EQ(decodes(), 20);
+  folder_.Write("class2/last.jpg", {});
+  options_.loader.shuffle = false;
+  ASSERT_EQ(RunCommand(options_, 0), kExitFailed);
+  EXPECT_GE(decodes(), 16);
+}
+
+TEST_F(RunCommandTest, FailsWithTheReportAllTheSameWhereTheTraceCannotBeWritten) {
+  options_.trace = (out_.path() / "nothing/trace.json").string();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(RunCommand(options_, 0), kExitFailed);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(options_.trace));
+  EXPECT_EQ(Report()["samples"], 20);
+}
+
 TEST_F(RunCommandTest, StopsOnAnInterruptWithTheReportSoFar) {
+  options_.trace = (out_.path() / "trace.json").string();
   options_.epochs = int64_t{1} << 40;
   options_.step_ms = 1;
   // Until the run has its own handler, the signal must not end the test; so it is sent until the run has ended.
@@ -121,6 +144,7 @@ TEST_F(RunCommandTest, StopsOnAnInterruptWithTheReportSoFar) {
   interrupter.join();
   EXPECT_EQ(status, kExitInterrupted);
   EXPECT_TRUE(Report()["interrupted"].get<bool>());
+  EXPECT_TRUE(nlohmann::json::accept(std::ifstream(options_.trace)));
 }
 
 }  // namespace

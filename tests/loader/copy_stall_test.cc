@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kBytes = 4096;                          // of a batch here ...
 constexpr double kRealBytes = 64.0 * 3 * 224 * 224 * 4;  // ... that stands for a batch of 64 in float32
 constexpr uint32_t kSlots = 4, kDeviceSlots = 3;
-constexpr int64_t kWarmUp = 8, kBatches = 40;
+constexpr int64_t kWarmUp = 8, kBatches = 120;
 constexpr int64_t kLatencyNs = 8000;
 
 SimDevice* clock_device = nullptr;

@@ -69,7 +69,7 @@ class TraceTest : public testing::Test {
 };
 
 TEST_F(TraceTest, HasOneThingAtATimeInEachRow) {
-  for (uint32_t seed = 0; seed < 100; ++seed) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
     const ModelConfig config = RandomConfig(seed, seed % 10 == 0 ? 700 : 60);
     StallLog log(config.batch_size, config.slots + config.device_slots + 1);
@@ -88,7 +88,7 @@ TEST_F(TraceTest, HasOneThingAtATimeInEachRow) {
 }
 
 TEST_F(TraceTest, TilesItsTimeWithTheCriticalPath) {
-  for (uint32_t seed = 0; seed < 100; ++seed) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
     const bool longer_than_the_log = seed % 10 == 0;
     const ModelConfig config = RandomConfig(seed, longer_than_the_log ? 700 : 60);
@@ -107,7 +107,7 @@ TEST_F(TraceTest, TilesItsTimeWithTheCriticalPath) {
     }
     EXPECT_EQ(at, end - trace.begin_ns);
     if (longer_than_the_log) {
-      EXPECT_THAT(trace.slices.at("consumer"), SizeIs(testing::Ge(2 * 255u)));
+      EXPECT_EQ(std::ranges::count(trace.slices.at("consumer"), "step", &ReadSlice::name), 256);
     } else {
       PipelineModel exact(config);
       StallLog again(config.batch_size, config.slots + config.device_slots + 1);
@@ -119,7 +119,7 @@ TEST_F(TraceTest, TilesItsTimeWithTheCriticalPath) {
 }
 
 TEST_F(TraceTest, LeadsArrowsFromTheEndOfEachStepToTheBeginningOfTheNext) {
-  for (uint32_t seed = 0; seed < 100; ++seed) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
     const ModelConfig config = RandomConfig(seed, seed % 10 == 0 ? 700 : 60);
     StallLog log(config.batch_size, config.slots + config.device_slots + 1);
@@ -193,7 +193,7 @@ TEST_F(TraceTest, ShowsEveryPartOfASampleAndItsBatch) {
   const nlohmann::json sample = {{"batch", 0},
                                  {"index", 0},
                                  {"id", 0},
-                                 {"sample", "a \"quoted\\name\"\n\x01 and \xef\xbf\xbd, caf\xc3\xa9"},
+                                 {"sample", "a \"quoted\\name\"\n\x01 and \\xff, caf\xc3\xa9"},
                                  {"bytes", 1234}};
   EXPECT_EQ(trace.slices.at("read 0")[1].args, sample);
   EXPECT_EQ(trace.slices.at("worker 1")[0].args, sample);
@@ -201,42 +201,35 @@ TEST_F(TraceTest, ShowsEveryPartOfASampleAndItsBatch) {
   EXPECT_EQ(trace.arrows.at(1).to_row, "consumer, on the device");
 }
 
-TEST_F(TraceTest, CutsTheFirstTryOfAReplacedSampleWhereTheNextSampleBegins) {
-  source_.Add("bad");
+TEST_F(TraceTest, CutsWhatGoesOnBesideTheNextSliceOfItsRow) {
   source_.Add("good");
-  StallLog log(2, 2);
+  StallLog log(3, 2);
   log.Request(100);
-  log.sample(0) = {.sequence = 0,
-                   .submit_ns = 100,
-                   .arrive_ns = 110,
-                   .start_ns = 110,
-                   .decoded_ns = 400,
-                   .end_ns = 500,
-                   .before_read = {},
-                   .before_decode = {},
-                   .worker = 0,
-                   .id = 1};
-  log.sample(1) = {.sequence = 1,
-                   .submit_ns = 105,
-                   .arrive_ns = 120,
-                   .start_ns = 150,
-                   .decoded_ns = 200,
-                   .end_ns = 300,
-                   .before_read = {},
-                   .before_decode = {},
-                   .worker = 0,
-                   .id = 1};
+  const auto put = [&log](int64_t number, int64_t start_ns, int64_t decoded_ns, int64_t end_ns) {
+    log.sample(number) = {.sequence = number,
+                          .submit_ns = 100 + number,
+                          .arrive_ns = 110,
+                          .start_ns = start_ns,
+                          .decoded_ns = decoded_ns,
+                          .end_ns = end_ns,
+                          .before_read = {},
+                          .before_decode = {},
+                          .id = 0};
+  };
+  put(0, 110, 400, 500);  // bad at first, and tried again by the worker of the others
+  put(1, 150, 200, 300);
+  put(2, 150, 150, 160);
   BatchRecord batch;
   batch.batch = 0;
-  batch.count = 2;
+  batch.count = 3;
   batch.stamps.full_ns = 500;
   batch.returned_ns = 500;
   log.HandOver(batch);
   const ReadTrace trace = Write(log, 1, 600);
   std::vector<int64_t> times;
   for (const ReadSlice& slice : trace.slices.at("worker 0")) times.insert(times.end(), {slice.from_ns, slice.to_ns});
-  EXPECT_THAT(times, ElementsAre(10, 50, 50, 100, 100, 200, 300, 400));
-  EXPECT_THAT(trace.slices.at("read 1"), SizeIs(1));  // beside the other
+  EXPECT_THAT(times, ElementsAre(10, 50, 50, 60, 100, 200, 300, 400));
+  EXPECT_THAT(trace.slices.at("read 2"), SizeIs(1));  // beside the others
 }
 
 TEST_F(TraceTest, HasTheConsumersTimeAloneBeforeTheFirstBatch) {
@@ -257,7 +250,11 @@ TEST_F(TraceTest, TellsOfEverySampleThatALoaderGave) {
                  .device = "sim"},
                 OpenFolder(pictures.string()));
   std::multiset<int64_t> given;
-  while (const std::optional<Batch> batch = loader.Next()) given.insert(batch->ids().begin(), batch->ids().end());
+  while (const std::optional<Batch> batch = loader.Next()) {
+    given.insert(batch->ids().begin(), batch->ids().end());
+    loader.WriteTrace(file_);  // beside the threads that are at work
+    EXPECT_FALSE(ReadTraceFile(file_).slices.at("critical path").empty());
+  }
   loader.WriteTrace(file_);
   const ReadTrace trace = ReadTraceFile(file_);
   std::multiset<int64_t> decoded, read;
