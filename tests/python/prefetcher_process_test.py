@@ -124,13 +124,15 @@ def test_a_device_that_fails_is_an_error_at_next(tmp_path: Path, case: str) -> N
 
         gpu = Gpu()
         prefetcher = OnGpu([torch.zeros(size) for size in (10, {size}, 10)], "cuda:0")
-        try:
-            for batch in prefetcher:
-                pass
-        except stoker.Error as error:
-            assert error.stage == {stage!r} and {words!r} in str(error), error
-        else:
-            raise AssertionError("no error")
+        iterator = iter(prefetcher)
+        while True:
+            try:
+                next(iterator)
+            except stoker.Error as error:
+                assert error.stage == {stage!r} and {words!r} in str(error), error
+                break
+            except RuntimeError as lost:  # the driver's, in the test's own read of a batch that came before
+                assert "CUDA error" in str(lost)
         print(prefetcher.stalls())
         """), driver=driver)
 

@@ -29,8 +29,9 @@ def last_report(loader: stoker.Loader) -> stoker.StepReport:
 
 
 def test_lines_come_every_so_many_batches_and_at_the_ends_of_epochs(
-        photo_folder: pathlib.Path, caplog: pytest.LogCaptureFixture) -> None:
+        photo_folder: pathlib.Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     caplog.set_level(logging.INFO, "stoker")
+    monkeypatch.setattr("stoker.machine._said", set())
     loader = run(photo_folder, 2, report_every=4)
     steps = len(loader) * 2
     starts = [record.message.split(" |")[0] for record in caplog.records]
