@@ -64,6 +64,7 @@ class Loader::Impl {
   void CheckUsable() const;
   void CheckSlots();
   Delivered Take(StreamHandle stream, const WhileWaiting& while_waiting);
+  Delivered TakeForCaller(StreamHandle stream, const WhileWaiting& while_waiting);
   void DropUnderWay(const WhileWaiting& while_waiting);
   void LogHandOver(const Delivered& slot, StreamHandle stream);
 
@@ -190,7 +191,9 @@ void Loader::Impl::StartEpoch(uint64_t epoch, std::shared_ptr<const Order> order
     throw std::invalid_argument(
         fmt::format("position {} lies beyond the epoch: it has {} samples on this rank", position, order->positions()));
   }
+  const bool broken_off = running_;
   DropUnderWay(while_waiting);
+  if (broken_off) reporter_->EpochEnded();
   Begin(epoch, std::move(order), position);
 }
 
@@ -210,6 +213,14 @@ Delivered Loader::Impl::Take(StreamHandle stream, const WhileWaiting& while_wait
   }
 }
 
+Delivered Loader::Impl::TakeForCaller(StreamHandle stream, const WhileWaiting& while_waiting) {
+  struct Wait {
+    Reporter& reporter;
+    ~Wait() { reporter.EndWait(); }
+  } wait{*reporter_};
+  return Take(stream, while_waiting);
+}
+
 void Loader::Impl::LogHandOver(const Delivered& slot, StreamHandle stream) {
   BatchRecord record;
   record.batch = slot.batch;
@@ -219,7 +230,7 @@ void Loader::Impl::LogHandOver(const Delivered& slot, StreamHandle stream) {
   record.to_stream = slot.device != nullptr && stream != kHostStream;
   log_->HandOver(record);
   last_handed_over_ = slot.batch;
-  reporter_->BatchGiven(epoch_, record.returned_ns);
+  reporter_->BatchGiven(record.returned_ns);
 }
 
 // A caller that holds every batch would wait for itself.
@@ -243,13 +254,14 @@ std::optional<Batch> Loader::Impl::Next(StreamHandle stream, const WhileWaiting&
   }
   if (batches_left_ == 0) {
     running_ = false;
-    if (order_ == own_order_) reporter_->EpochEnded();
     ++epoch_;
+    log_->EndWait();
+    if (order_ == own_order_) reporter_->EpochEnded();
     return std::nullopt;
   }
   CheckSlots();
   const NvtxRange range(NvtxName::kNext);
-  const Delivered slot = Take(stream, while_waiting);
+  const Delivered slot = TakeForCaller(stream, while_waiting);
   // A lease from here on, so that an exception gives the slot back.
   Batch batch(delivery_, source_, slot, recipe_.spec(), epoch_, position_, stream);
   position_ += slot.count;

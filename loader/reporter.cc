@@ -43,12 +43,17 @@ MonitorParts Reporter::PartsForMonitor() {
 
 StallReport Reporter::Report() {
   parts_.delivery.LogCopies(parts_.log);
-  return ReportOf(parts_.log.Totals(parts_.now()));
+  StallReport report = ReportOf(parts_.log.Totals(parts_.now()));
+  report.empties -= empties_before_all_;
+  return report;
 }
 
 void Reporter::Restart() {
   parts_.delivery.LogCopies(parts_.log);
-  parts_.log.Restart(parts_.now());
+  const int64_t now = parts_.now();
+  parts_.log.Restart(now);
+  empties_before_all_ = parts_.delivery.ring().empties();
+  monitor_.Restart(now);
 }
 
 StallReport Reporter::ReportOf(const StallTotals& totals) const {

@@ -1,7 +1,7 @@
 // What a loader tells of itself: the stall report, and the periodic ones.
 #pragma once
 
-#include <memory>
+#include <array>
 
 #include "loader/buffer_plan.h"
 #include "loader/monitor/live_feed.h"
@@ -42,13 +42,15 @@ class Reporter {
   void Restart();
 
   // To be told, for the periodic reports.
-  void BatchGiven(uint64_t epoch, int64_t now_ns) {
-    feed_.SetWaiting(false);
-    monitor_.BatchGiven(epoch, now_ns);
-  }
+  void BatchGiven(int64_t now_ns) { monitor_.BatchGiven(now_ns); }
   // The caller waits for a batch, for a tenth of a second or more by now.
   void StillWaiting() {
     if (parts_.options.live_feed) feed_.SetWaiting(true);
+  }
+  // It waits no longer: it has one, or left.
+  void EndWait() {
+    feed_.SetWaiting(false);
+    parts_.log.EndWait();
   }
   void EpochEnded() { monitor_.EpochEnded(parts_.now()); }
 
@@ -61,6 +63,7 @@ class Reporter {
   LiveFeed feed_;  // before the monitor, which writes to it
   Monitor monitor_;
   std::array<uint64_t, kLaps> empties_before_ = {};  // of the ring, when the laps began
+  uint64_t empties_before_all_ = 0;                  // and at the latest Restart
 };
 
 }  // namespace stoker

@@ -81,7 +81,7 @@ void SampleTask::Process(Worker& worker, SampleJob& job, SampleRecord* record) n
     if (parts_.slow_decode) parts_.slow_decode(job);
     job.error = worker.decoder.Decode(bytes, RequestFor(job.plan), worker.image, box, job.diagnosis);
   }
-  if (record != nullptr) record->decoded_ns = parts_.now();
+  if (record != nullptr && job.attempt == 0) record->decoded_ns = parts_.now();
   if (job.error) return;
   const NvtxRange augmenting(NvtxName::kAugment);
   // The encoded bytes are not needed any more: the next read may have their buffer while this sample is augmented.
@@ -111,9 +111,9 @@ bool SampleTask::ReadFromCache(Worker& worker, SampleJob& job, SampleRecord* rec
     if (job.attempt == 0) {
       record->arrive_ns = parts_.now();
       record->opened_ns = job.opened_ns;
+      record->cached = true;
     }
     record->bytes += job.encoded_bytes;
-    record->cached = true;
   }
   return true;
 }
@@ -129,7 +129,6 @@ void SampleTask::StampStart(const Worker& worker, const SampleJob& job, SampleRe
 
 void SampleTask::StampEnd(Worker& worker, SampleRecord& record) const noexcept {
   record.end_ns = parts_.now();
-  record.decoded_ns = std::min(record.decoded_ns, record.end_ns);
   worker.last = {record.end_ns, record.sequence, Cause::kDecode};
 }
 

@@ -33,6 +33,7 @@ void StallLog::Request(int64_t now_ns) noexcept {
     Restart(now_ns);
   }
   request_ns_ = now_ns;
+  waiting_ = true;
   if (last_batch_ < 0) return;
   BatchRecord& last = batches_[PlaceOf(last_batch_)];
   // The end of an epoch is asked for more than once; the first time ended the consumer's step.
@@ -49,6 +50,7 @@ void StallLog::HandOver(BatchRecord record) noexcept {
     return;
   }
   record.requested_ns = request_ns_;
+  waiting_ = false;
   if (!record.to_stream) totals_.stall_ns += record.returned_ns - record.requested_ns;
   ++totals_.batches;
   totals_.samples += record.count;
@@ -58,7 +60,8 @@ void StallLog::HandOver(BatchRecord record) noexcept {
   last_batch_ = record.batch;
   totals_.path.EndBatch(record.returned_ns);
   for (LapSums& lap : laps_) lap.path.EndBatch(record.returned_ns);
-  if (++since_fold_ >= fold_every_) Fold(record.returned_ns);
+  // By the batch's number, as places in the rings are: dropped ones take some, too.
+  if (record.batch >= fold_at_) Fold(record.returned_ns);
 }
 
 void StallLog::SumSample(const SampleRecord& record) noexcept {
@@ -243,7 +246,7 @@ const BatchRecord* StallLog::FindBatch(int64_t number) const noexcept {
 }
 
 void StallLog::Fold(int64_t now_ns) noexcept {
-  since_fold_ = 0;
+  fold_at_ = last_batch_ + fold_every_;
   // Paths from different ends run together when they are followed back: the older half is final, the younger is not.
   Walk(folded_ns_, now_ns, [this](Part part, int64_t from_ns, int64_t to_ns, const Step&) {
     totals_.path.Add(part, from_ns, std::min(to_ns, half_ns_));
@@ -255,7 +258,7 @@ void StallLog::Fold(int64_t now_ns) noexcept {
 
 void StallLog::Restart(int64_t now_ns) noexcept {
   totals_ = {};
-  since_fold_ = 0;
+  fold_at_ = last_batch_ + fold_every_;
   if (begin_ns_ != 0) begin_ns_ = folded_ns_ = half_ns_ = now_ns;
   totals_.path = PathSums(begin_ns_);
   StartLap(Lap::kSteps, begin_ns_);
@@ -268,6 +271,8 @@ StallTotals StallLog::Totals(int64_t now_ns) const noexcept {
   Walk(folded_ns_, now_ns,
        [&](Part part, int64_t from_ns, int64_t to_ns, const Step&) { totals.path.Add(part, from_ns, to_ns); });
   totals.wall_ns = now_ns - begin_ns_;
+  // A wait that has not ended counts as far as it goes.
+  if (waiting_) totals.stall_ns += now_ns - std::max(request_ns_, begin_ns_);
   return totals;
 }
 
@@ -283,6 +288,7 @@ StallTotals StallLog::LapTotals(Lap lap, int64_t now_ns) const noexcept {
   Walk(folded_ns_, now_ns,
        [&](Part part, int64_t from_ns, int64_t to_ns, const Step&) { totals.path.Add(part, from_ns, to_ns); });
   totals.wall_ns = now_ns - sums.path.begin_ns();
+  if (waiting_) totals.stall_ns += now_ns - std::max(request_ns_, sums.path.begin_ns());
   return totals;
 }
 

@@ -84,6 +84,8 @@ class StallLog {
 
   // Next() was entered, at `now_ns`: the previous batch's consumer step ends here.
   void Request(int64_t now_ns) noexcept;
+  // It gives up waiting, without a batch.
+  void EndWait() noexcept { waiting_ = false; }
   // It returned `record` (whose requested_ns is filled in here).
   void HandOver(BatchRecord record) noexcept;
 
@@ -160,7 +162,8 @@ class StallLog {
   int64_t half_ns_ = 0;          // the next fold goes up to here
   int64_t request_ns_ = 0;
   int64_t last_batch_ = -1;  // handed over
-  int64_t since_fold_ = 0;
+  int64_t fold_at_ = 0;      // the batch behind which the next fold is due
+  bool waiting_ = false;     // in Next()
 };
 
 }  // namespace stoker

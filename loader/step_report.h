@@ -1,6 +1,7 @@
 // The periodic report: what held the last steps back, and where memory and machine stand.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,7 +21,7 @@ struct StepReport {
   Kind kind = Kind::kSteps;
   double unix_seconds = 0;      // when, on the system's clock
   int64_t step = 0;             // batches given out since the loader was made
-  uint64_t epoch = 0;           // of the last of them
+  uint64_t epoch = 0;           // how many had ended before it, or before the one that ended
   double step_ms = 0;           // mean over `stalls`
   double smoothed_step_ms = 0;  // moving average over reports, a fifth for the newest
   StallReport stalls;           // of these steps alone; empties too
@@ -36,10 +37,13 @@ struct StepReport {
   std::optional<double> io_pressure, memory_pressure;  // PSI: of the time, some task waited
   std::optional<uint64_t> vram_used_bytes, vram_total_bytes;  // of the loader's GPU, by everybody
   std::optional<int> gpu_busy_percent;                        // some kernel ran; full is not busy
-  uint32_t slots_full = 0, slots = 0;                         // host slots that wait for the caller, and all
+  // Batches that wait for the caller, and the slots of host and device together.
+  uint32_t slots_full = 0, slots = 0;
 
   std::vector<std::string> warnings;  // each said once: memory that grows, steps that became slower
 };
+
+inline constexpr std::array<const char*, 3> kKindNames = {"steps", "epoch", "live"};
 
 // One line without its end, as `stall 11.2 % ... | path: decode 63+/-4 ...`.
 std::string FormatStep(const StepReport& report);

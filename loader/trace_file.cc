@@ -63,7 +63,7 @@ TraceFile::TraceFile(const std::string& path, int64_t begin_ns) : path_(Target(p
     Fail(errno);
   }
   buffer_.reserve(kBufferBytes + 4096);
-  buffer_ = fmt::format(
+  buffer_ += fmt::format(
       "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"clock\":\"steady\",\"begin_ns\":{}}},\"traceEvents\":[\n"
       "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"args\":{{\"name\":\"stoker\"}}}}",
       begin_ns_, getpid());

@@ -162,6 +162,12 @@ Words WordsFor(const StallReport& report, Stage rival) {
     case Stage::kOther:
       break;
   }
+  if (report.batches > 0) {
+    return {
+        fmt::format("{:.0f} % of the time a batch is waited for that is not there yet, so that nobody knows for what",
+                    share),
+        "See with stoker top whether it comes; a read that hangs is given up after read_deadline."};
+  }
   return {"too short to tell: start-up dominates", "Run longer (more epochs or pictures)."};
 }
 

@@ -109,10 +109,12 @@ class SharedLoader {
   void EndEpoch() { Turn(*this).loader().EndEpoch(); }
   // The periodic reports that came since the last call, the latest kMostReports of them.
   std::vector<StepReport> TakeReports() {
+    if (forked()) return {};  // a thread of the parent may have had the lock
     const std::lock_guard<std::mutex> lock(reports_mutex_);
     return std::exchange(steps_, {});
   }
   std::optional<StepReport> last_report() {
+    if (forked()) return std::nullopt;
     const std::lock_guard<std::mutex> lock(reports_mutex_);
     return last_step_;
   }

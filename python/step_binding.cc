@@ -10,10 +10,7 @@ namespace stoker {
 void BindStepReport(py::module_& module) {
   py::class_<StepReport>(module, "StepReport")
       .def_property_readonly("kind",
-                             [](const StepReport& report) {
-                               constexpr const char* kNames[] = {"steps", "epoch", "live"};
-                               return kNames[static_cast<size_t>(report.kind)];
-                             })
+                             [](const StepReport& report) { return kKindNames[static_cast<size_t>(report.kind)]; })
       .def_readonly("unix_seconds", &StepReport::unix_seconds)
       .def_readonly("step", &StepReport::step)
       .def_readonly("epoch", &StepReport::epoch)

@@ -105,7 +105,7 @@ std::string Scores::text() const {
         "  {:<28}", wide ? fmt::format("{} x{:.1f}", row.experiment.name, row.experiment.factor) : row.experiment.name);
     for (const int count : row.named) text += fmt::format("{:>9}", count == 0 ? "." : std::to_string(count));
     text += fmt::format(" | {:>7} {:>4.0f} %  {}", Percent(row.right, row.runs), 100 * row.experiment.bar,
-                        row.runs == 0 ? "not judged" : Mark(row.passed()));
+                        row.runs == 0 ? "NOT JUDGED" : Mark(row.passed()));
     if (row.gains > 0) text += fmt::format("  {:>4.1f} points", 100 * row.gain_error);
     if (row.disturbed > 0) text += fmt::format("  ({} disturbed)", row.disturbed);
     if (!row.passed()) {

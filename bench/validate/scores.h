@@ -35,7 +35,7 @@ class Scores {
   // A run that the machine disturbed says nothing.
   void AddDisturbed(const Experiment& experiment);
 
-  // Every bar that was reached for at all is passed.
+  // Every bar is passed; one whose runs were all disturbed is not.
   bool passed() const;
   // Rows injected, columns named, a table for each class; then the bars.
   std::string text() const;

@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace stoker {
 
 std::string BytesWords(int64_t bytes) {
   constexpr double kKilo = 1e3, kMega = 1e6, kGiga = 1e9;
   const auto amount = static_cast<double>(bytes);
-  if (amount >= kGiga) return fmt::format("{:.1f} GB", amount / kGiga);
-  if (amount >= kMega) return fmt::format("{:.1f} MB", amount / kMega);
+  const double size = std::abs(amount);
+  if (size >= kGiga) return fmt::format("{:.1f} GB", amount / kGiga);
+  if (size >= kMega) return fmt::format("{:.1f} MB", amount / kMega);
   return fmt::format("{:.1f} kB", amount / kKilo);
 }
 

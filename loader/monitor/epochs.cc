@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace stoker {
 namespace {
@@ -65,7 +66,7 @@ std::optional<double> EpochTrend::growth_bytes() const {
   return slopes.empty() ? std::nullopt : std::optional(Median(slopes));
 }
 
-std::string EpochTrend::MemoryWords() const {
+std::string EpochTrend::MemoryWords() {
   const std::optional<double> growth = growth_bytes();
   if (!growth) return "";
   const auto whole = static_cast<double>(epochs_.back().rss_bytes.value_or(0));
@@ -73,6 +74,8 @@ std::string EpochTrend::MemoryWords() const {
   const std::vector<double> slopes = Slopes(epochs_, Anonymous);
   const auto growing = static_cast<double>(std::ranges::count_if(slopes, [](double slope) { return slope > 0; }));
   if (growing < kGrowingPairs * static_cast<double>(slopes.size())) return "";
+  if (*growth < 2 * growth_said_) return "";
+  growth_said_ = *growth;
   const double own = Median(Slopes(epochs_, OfLoader));
   const std::string grows = fmt::format("memory grows by {:.0f} MB an epoch (anonymous, median slope of {} epochs)",
                                         *growth / kMega, epochs_.size());
@@ -87,22 +90,24 @@ std::string EpochTrend::MemoryWords() const {
 
 // The split of the epochs after which every one is slower than every one before; the largest step where several are.
 std::string EpochTrend::SlowdownWords() {
-  if (std::ranges::any_of(epochs_, [](const EpochFigures& e) { return e.seconds < kShortestSeconds; })) return "";
+  std::vector<EpochFigures> epochs;
+  std::ranges::copy_if(epochs_, std::back_inserter(epochs),
+                       [](const EpochFigures& epoch) { return epoch.seconds >= kShortestSeconds; });
   double most = kSlower;
   std::optional<size_t> from;
-  for (size_t split = kFewestBefore; split + kFewestAfter <= epochs_.size(); ++split) {
+  for (size_t split = kFewestBefore; split + kFewestAfter <= epochs.size(); ++split) {
     std::vector<double> before, after;
     // The first epoch is left out where others are there: caches fill in it.
-    for (size_t i = split > kFewestBefore ? 1 : 0; i < split; ++i) before.push_back(epochs_[i].step_ms);
-    for (size_t i = split; i < epochs_.size(); ++i) after.push_back(epochs_[i].step_ms);
+    for (size_t i = split > kFewestBefore ? 1 : 0; i < split; ++i) before.push_back(epochs[i].step_ms);
+    for (size_t i = split; i < epochs.size(); ++i) after.push_back(epochs[i].step_ms);
     if (*std::ranges::min_element(after) <= *std::ranges::max_element(before)) continue;
     const double ratio = Median(after) / std::max(Median(before), 1e-9);
     if (ratio < most) continue;
     most = ratio;
     from = split;
   }
-  if (!from || slower_from_said_ == epochs_[*from].epoch) return "";
-  slower_from_said_ = epochs_[*from].epoch;
+  if (!from || slower_from_said_ == epochs[*from].epoch) return "";
+  slower_from_said_ = epochs[*from].epoch;
   return fmt::format("steps take {:.0f} % longer since epoch {}", 100 * (most - 1), *slower_from_said_);
 }
 

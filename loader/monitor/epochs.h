@@ -36,13 +36,14 @@ class EpochTrend {
   std::optional<double> growth_bytes() const;
 
  private:
-  std::string MemoryWords() const;
+  std::string MemoryWords();
   std::string SlowdownWords();
 
   std::vector<EpochFigures> epochs_;
   uint64_t added_ = 0;
   uint64_t every_ = 1;                        // epochs between two that are kept
   std::optional<uint64_t> slower_from_said_;  // the epoch that was named last
+  double growth_said_ = 0;                    // said again where it has doubled
 };
 
 }  // namespace stoker

@@ -71,9 +71,9 @@ std::string FormatStep(const StepReport& report) {
   text += fmt::format(" | stall {:.1f} %: host {:.1f} ms, device {:.1f} ms | {}", 100 * stalls.stall_share,
                       step_stall_ms - device_ms, device_ms, stalls.verdict);
   text += Path(stalls) + Ceilings(stalls) + Prediction(stalls) + Machine(report);
-  text += fmt::format(" | {}slots {}/{} full, empties {}",
-                      !stalls.pinned            ? "NOT pinned "
-                      : report.pinned_bytes > 0 ? "pinned "
+  text += fmt::format(" | {}{}/{} slots ready, empties {}",
+                      !stalls.pinned            ? "NOT pinned, "
+                      : report.pinned_bytes > 0 ? "pinned, "
                                                 : "",
                       report.slots_full, report.slots, stalls.empties);
   for (const std::string& warning : report.warnings) text += " | WARNING: " + warning;

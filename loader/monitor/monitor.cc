@@ -1,5 +1,10 @@
 #include "loader/monitor/monitor.h"
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -12,8 +17,30 @@ namespace stoker {
 namespace {
 
 constexpr int64_t kLiveEveryNs = 500'000'000;
+constexpr int64_t kLiveLap = 500;     // batches that a live report is about at most, where no other is asked for
 constexpr double kNewestShare = 0.2;  // of the moving average
 constexpr double kMsPerSecond = 1e3;
+
+// Adds `line` to the file at `path` by one call, so that lines of several processes do not mix; what prevents it, in
+// words. Opened anew each time, so that a file that was moved away begins again; a pipe that nobody reads, and a limit
+// whose signal would end the process, are errors like any other.
+std::string AppendLine(const std::string& path, const std::string& line) {
+  const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+  if (file < 0) return std::generic_category().message(errno);
+  struct stat status = {};
+  rlimit limit = {};
+  std::string trouble;
+  if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+      limit.rlim_cur != RLIM_INFINITY && static_cast<rlim_t>(status.st_size) + line.size() > limit.rlim_cur) {
+    trouble = std::generic_category().message(EFBIG);
+  } else if (const ssize_t written = write(file, line.data(), line.size()); written < 0) {
+    trouble = std::generic_category().message(errno);
+  } else if (static_cast<size_t>(written) < line.size()) {
+    trouble = std::generic_category().message(ENOSPC);
+  }
+  close(file);
+  return trouble;
+}
 
 NvmlDevice FindGpu(const std::string& gpu) {
   return gpu.empty() || !Nvml::Get().refusal().empty() ? nullptr : Nvml::Get().Find(gpu);
@@ -29,31 +56,46 @@ void Monitor::Start(Lap lap, int64_t now_ns) {
   parts_.start_lap(lap, now_ns);
 }
 
-void Monitor::BatchGiven(uint64_t epoch, int64_t now_ns) {
-  epoch_ = epoch;
-  // The first batch waits for start-up: the reports begin with the second.
+void Monitor::Restart(int64_t now_ns) {
+  if (steps_ == 0) return;
+  Start(Lap::kSteps, now_ns);
+  Start(Lap::kEpoch, now_ns);
+}
+
+void Monitor::BatchGiven(int64_t now_ns) {
+  if (parts_.every == 0 && !parts_.on_live) return;
+  // The first batch waits for start-up, and an epoch's first for what the caller did between epochs: the reports begin
+  // with the second.
   if (steps_++ == 0) {
     Start(Lap::kSteps, now_ns);
-    Start(Lap::kEpoch, now_ns);
     live_due_ns_ = now_ns + kLiveEveryNs;
-  } else if (parts_.every > 0 && steps_ % parts_.every == 0) {
-    StepReport report = Compose(StepReport::Kind::kSteps, Lap::kSteps, now_ns);
-    smoothed_step_ms_ = report.smoothed_step_ms;
-    Start(Lap::kSteps, now_ns);
-    Emit(report);
   }
+  if (!in_epoch_) Start(Lap::kEpoch, now_ns);
+  in_epoch_ = true;
+  if (steps_ > 1 && steps_ % (parts_.every > 0 ? parts_.every : kLiveLap) == 0) return EndSteps(now_ns);
   if (parts_.on_live && now_ns >= live_due_ns_) {
     live_due_ns_ = now_ns + kLiveEveryNs;
     parts_.on_live(Compose(StepReport::Kind::kLive, Lap::kSteps, now_ns));
   }
 }
 
+void Monitor::EndSteps(int64_t now_ns) {
+  const StepReport report = Compose(StepReport::Kind::kSteps, Lap::kSteps, now_ns);
+  smoothed_step_ms_ = report.smoothed_step_ms;
+  Start(Lap::kSteps, now_ns);
+  live_due_ns_ = now_ns + kLiveEveryNs;
+  if (parts_.on_live) parts_.on_live(report);
+  if (parts_.every > 0) Emit(report);
+}
+
 void Monitor::EpochEnded(int64_t now_ns) {
-  if (steps_ == 0 || parts_.every == 0) return;
+  if (!std::exchange(in_epoch_, false)) return;
+  ++epochs_ended_;
+  if (parts_.every == 0) return;  // they are only counted for who looks on
   StepReport report = Compose(StepReport::Kind::kEpoch, Lap::kEpoch, now_ns);
-  Start(Lap::kEpoch, now_ns);
-  EpochTrend::Findings findings = epochs_.Add(
-      {epoch_, report.anonymous_bytes, report.rss_bytes, report.loader_bytes, report.step_ms, report.stalls.seconds});
+  report.epoch = epochs_ended_ - 1;
+  EpochTrend::Findings findings = epochs_.Add({report.epoch, report.anonymous_bytes, report.rss_bytes,
+                                               report.loader_bytes, report.step_ms, report.stalls.seconds});
   report.growth_bytes_per_epoch = epochs_.growth_bytes();
   for (std::string* words : {&findings.memory, &findings.slowdown}) {
     if (!words->empty()) report.warnings.push_back(std::move(*words));
@@ -66,7 +108,7 @@ StepReport Monitor::Compose(StepReport::Kind kind, Lap lap, int64_t now_ns) {
   report.kind = kind;
   report.unix_seconds = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   report.step = steps_;
-  report.epoch = epoch_;
+  report.epoch = epochs_ended_;
   parts_.fill(lap, now_ns, report);
   const StallReport& stalls = report.stalls;
   if (stalls.batches > 0) report.step_ms = kMsPerSecond * stalls.seconds / static_cast<double>(stalls.batches);
@@ -100,19 +142,10 @@ void Monitor::Emit(const StepReport& report) {
 }
 
 void Monitor::AppendToFile(const StepReport& report) {
-  const std::string line = ToJsonLine(report) + "\n";
-  // Opened anew each time, so that a file that was moved away begins again.
-  std::FILE* const file = std::fopen(parts_.report_file.c_str(), "ae");
-  int error = file == nullptr ? errno : 0;
-  if (file != nullptr && std::fwrite(line.data(), 1, line.size(), file) != line.size()) error = errno;
-  if (file != nullptr && std::fclose(file) != 0 && error == 0) error = errno;
-  if (error == 0) {
-    file_trouble_.clear();
-    return;
-  }
-  const std::string trouble = std::generic_category().message(error);
+  const std::string trouble = AppendLine(parts_.report_file, ToJsonLine(report) + "\n");
   if (trouble == file_trouble_) return;
   file_trouble_ = trouble;
+  if (trouble.empty()) return;
   std::fprintf(stderr, "stoker: cannot write the report to %s: %s; training goes on without\n",
                parts_.report_file.c_str(), trouble.c_str());
 }

@@ -35,15 +35,18 @@ class Monitor {
  public:
   explicit Monitor(MonitorParts parts);
 
-  // A batch of `epoch` was given out at `now_ns`. Cheap where nothing is due.
-  void BatchGiven(uint64_t epoch, int64_t now_ns);
-  // The epoch of the last batch has ended.
+  // A batch was given out at `now_ns`. Cheap where nothing is due.
+  void BatchGiven(int64_t now_ns);
+  // The epoch of the last batch has ended, or was broken off; one without a batch is none.
   void EpochEnded(int64_t now_ns);
+  // Begins the laps anew.
+  void Restart(int64_t now_ns);
 
  private:
   StepReport Compose(StepReport::Kind kind, Lap lap, int64_t now_ns);
   void ReadMachine(const MachineGauges& before, const MachineGauges& now, StepReport& report) const;
   void Emit(const StepReport& report);
+  void EndSteps(int64_t now_ns);
   void AppendToFile(const StepReport& report);
   void Start(Lap lap, int64_t now_ns);
 
@@ -54,7 +57,8 @@ class Monitor {
   std::array<MachineGauges, kLaps> before_;  // at the laps' beginnings
   int64_t steps_ = 0;
   int64_t live_due_ns_ = 0;
-  uint64_t epoch_ = 0;
+  bool in_epoch_ = false;
+  uint64_t epochs_ended_ = 0;
   double smoothed_step_ms_ = 0;
   std::string file_trouble_;  // said already
 };

@@ -5,7 +5,6 @@ namespace stoker {
 namespace {
 
 constexpr int kSchemaVersion = 1;
-constexpr std::array<const char*, 3> kKindNames = {"steps", "epoch", "live"};
 
 template <typename T>
 nlohmann::json OrNull(const std::optional<T>& value) {

@@ -13,6 +13,7 @@ from stoker.datasets import PathLike
 __all__ = ["log_overview", "overview"]
 
 _log = logging.getLogger("stoker")
+_looked_at: set[tuple[str, int, str]] = set()  # loaders of the same data set and settings are not looked at twice
 _said: set[str] = set()  # a line of an overview is worth saying once a process
 
 
@@ -31,6 +32,10 @@ def overview(path: PathLike | None = None, *, num_workers: int | None = None, de
 def log_overview(core: _core.Loader, path: str) -> None:
     """Writes it to the log, short, at level INFO; what does not fit as warnings. Takes some milliseconds."""
     stalls = core.stalls()
+    looked_at = (os.path.dirname(path), stalls.workers, stalls.device)
+    if looked_at in _looked_at:
+        return
+    _looked_at.add(looked_at)
     found = overview(path, num_workers=stalls.workers, device=stalls.device, planned_bytes=stalls.budget_bytes)
     for level, lines in ((logging.INFO, found.short.splitlines()), (logging.WARNING, found.warnings)):
         for line in lines:

@@ -87,7 +87,7 @@ TEST(StallLog, GivesGapsToTheRuntimeAndTheStartToNobody) {
   log.Request(400);
   const StallTotals after = log.Totals(410);  // and now waits for what is not there
   EXPECT_EQ(after.path.stages(), (StageTimes{100, 70, 0, 50, 80, 60}));
-  EXPECT_EQ(after.stall_ns, 300);
+  EXPECT_EQ(after.stall_ns, 310);
   EXPECT_EQ(after.read_ns, 100);
   EXPECT_EQ(after.decode_ns, 30);
   EXPECT_EQ(after.augment_ns, 40);
@@ -193,6 +193,15 @@ TEST(StallLog, CallsForeignWhatACopyTakesBeyondTheFastest) {
   const PartTimes parts = log.Totals(440).path.parts();
   EXPECT_EQ(parts[static_cast<size_t>(Part::kTransfer)], 40);
   EXPECT_EQ(parts[static_cast<size_t>(Part::kForeignCopies)], 60);
+}
+
+TEST(StallLog, CountsAWaitThatHasNotEndedAsFarAsItGoes) {
+  StallLog log = LogOfOne(false);
+  log.Request(400);
+  EXPECT_EQ(log.Totals(1000).stall_ns, log.Totals(400).stall_ns + 600);
+  EXPECT_EQ(log.LapTotals(Lap::kSteps, 1000).stall_ns, log.Totals(1000).stall_ns);
+  log.EndWait();
+  EXPECT_EQ(log.Totals(1000).stall_ns, log.Totals(400).stall_ns);
 }
 
 TEST(StallLog, KeepsTheSumsOfALapBesideThoseOfTheWhole) {

@@ -102,7 +102,10 @@ TEST(Judge, NamesTheLeadingStageAndWhatHelps) {
   EXPECT_THAT(ReportOf(LedBy(Stage::kCopy, kSecond)).advice, HasSubstr("pinned"));
   EXPECT_THAT(ReportOf(LedBy(Stage::kConsumer, 0)).verdict, StartsWith("not loader-bound; consumer-bound"));
   EXPECT_THAT(ReportOf(LedBy(Stage::kRuntime, kSecond)).verdict, HasSubstr("the loader's own hand-overs"));
-  EXPECT_THAT(ReportOf(LedBy(Stage::kOther, kSecond)).verdict, HasSubstr("too short to tell"));
+  EXPECT_THAT(ReportOf(LedBy(Stage::kOther, kSecond)).verdict, HasSubstr("a batch is waited for"));
+  StallTotals start = LedBy(Stage::kOther, kSecond);
+  start.batches = 0;
+  EXPECT_THAT(ReportOf(start).verdict, HasSubstr("too short to tell"));
   for (size_t stage = 0; stage < kStages; ++stage) {
     EXPECT_FALSE(ReportOf(LedBy(static_cast<Stage>(stage), kSecond)).advice.empty());
   }

@@ -32,6 +32,7 @@ def test_lines_come_every_so_many_batches_and_at_the_ends_of_epochs(
         photo_folder: pathlib.Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     caplog.set_level(logging.INFO, "stoker")
     monkeypatch.setattr("stoker.machine._said", set())
+    monkeypatch.setattr("stoker.machine._looked_at", set())
     loader = run(photo_folder, 2, report_every=4)
     steps = len(loader) * 2
     starts = [record.message.split(" |")[0] for record in caplog.records]
@@ -111,3 +112,26 @@ def test_the_overview_tells_what_does_not_fit(photo_folder: pathlib.Path) -> Non
     assert any(f"num_workers={cpus}" in warning for warning in found.warnings)
     assert not any("num_workers" in warning for warning in
                    stoker.overview(photo_folder, num_workers=1, device="cpu").warnings)
+
+
+def test_the_drop_in_counts_its_epochs_and_finds_the_leak_too(
+        photo_folder: pathlib.Path, caplog: pytest.LogCaptureFixture) -> None:
+    datasets = pytest.importorskip("torchvision.datasets")
+    from stoker.torch import DataLoader
+
+    caplog.set_level(logging.INFO, "stoker")
+    kept: list[bytes] = []
+    loader = DataLoader(datasets.ImageFolder(photo_folder, stoker.train(8)), batch_size=2, shuffle=True, num_workers=1)
+    for _ in range(6):
+        for _ in loader:
+            pass
+        kept.append(b"x" * 80_000_000)
+    ends = [record.message.split(" ended")[0] for record in caplog.records if record.message.startswith("epoch")]
+    assert ends == [f"epoch {number}" for number in range(6)]
+    assert any("growth outside the loader" in record.message for record in caplog.records)
+    assert sum(record.message.startswith("machine") for record in caplog.records) <= 1
+    for _ in loader:  # broken off
+        break
+    list(loader)
+    ends = [record.message.split(" ended")[0] for record in caplog.records if record.message.startswith("epoch")]
+    assert ends[-1] == "epoch 7" or ends[-1] == "epoch 0"  # of the same buffers, or of new ones

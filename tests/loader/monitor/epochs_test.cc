@@ -21,7 +21,7 @@ std::string MemoryWordsAfter(const std::vector<int64_t>& megabytes, int64_t load
   EpochTrend trend;
   std::string words;
   for (size_t i = 0; i < megabytes.size(); ++i) {
-    words = trend.Add(Epoch(i, megabytes[i], 500 + static_cast<int64_t>(i) * loader_gains_mb)).memory;
+    words += trend.Add(Epoch(i, megabytes[i], 500 + static_cast<int64_t>(i) * loader_gains_mb)).memory;
   }
   return words;
 }
@@ -96,6 +96,28 @@ TEST(EpochTrend, DoesNotCompareEpochsTooShortToTell) {
     epoch.seconds = 0.2;
     EXPECT_EQ(trend.Add(epoch).slowdown, "");
   }
+}
+
+TEST(EpochTrend, LeavesOutAnEpochThatWasBegunNearItsEnd) {
+  EpochTrend trend;
+  EpochFigures rest = Epoch(0, 1000, 500, 90);
+  rest.seconds = 0.2;
+  trend.Add(rest);
+  std::string words;
+  for (uint64_t i = 1; i < 9; ++i) words += trend.Add(Epoch(i, 1000, 500, i < 5 ? 40 : 60)).slowdown;
+  EXPECT_EQ(words, "steps take 50 % longer since epoch 5");
+}
+
+TEST(EpochTrend, SaysThatMemoryGrowsOnceAndAgainWhereItGrowsTwiceAsFast) {
+  EpochTrend trend;
+  int64_t megabytes = 1000;
+  std::vector<uint64_t> said;
+  for (uint64_t i = 0; i < 30; ++i) {
+    if (!trend.Add(Epoch(i, megabytes += i < 10 ? 100 : 900)).memory.empty()) said.push_back(i);
+  }
+  EXPECT_GE(said.size(), 2u);
+  EXPECT_LE(said.size(), 5u);
+  EXPECT_EQ(said[0], 3u);
 }
 
 TEST(EpochTrend, StaysOfBoundedSizeOverManyEpochs) {

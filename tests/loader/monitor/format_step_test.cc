@@ -45,7 +45,7 @@ TEST(FormatStep, SaysAllOfItInOneLine) {
             "step 12500 | 41.8 ms/step (ewma 41.5) | stall 11.2 %: host 0.3 ms, device 4.4 ms | moderately "
             "loader-bound; CPU-bound | path: io 7 decode 63+/-4 copy 2 consumer 27 runtime 1 other 0 % | ceilings "
             "img/s: io 9.8k decode 6.1k copy 41k consumer 6.9k | if decode +10 %: +6.1 % | rss 6.10 GB (+0.01/epoch) "
-            "vram 18.2/24 GB gpu-busy 88 % cpu 57 % runq 3 % cache-hit 12 % | pinned slots 1/4 full, empties 210");
+            "vram 18.2/24 GB gpu-busy 88 % cpu 57 % runq 3 % cache-hit 12 % | pinned, 1/4 slots ready, empties 210");
 }
 
 TEST(FormatStep, LeavesOutWhatIsNotKnown) {
@@ -63,7 +63,7 @@ TEST(FormatStep, WarnsInEveryLineThatMemoryIsNotPinned) {
   StepReport report = Example();
   report.stalls.pinned = false;
   report.pinned_bytes = 0;
-  EXPECT_THAT(FormatStep(report), HasSubstr("| NOT pinned slots"));
+  EXPECT_THAT(FormatStep(report), HasSubstr("| NOT pinned, 1/4 slots"));
   report.stalls.pinned = true;  // nothing is to be pinned
   EXPECT_THAT(FormatStep(report), Not(HasSubstr("pinned")));
 }

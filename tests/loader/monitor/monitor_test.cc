@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -34,8 +36,8 @@ class MonitorTest : public testing::Test {
     parts.root = root_.string();
     return Monitor(std::move(parts));
   }
-  void Give(Monitor& monitor, int batches, uint64_t epoch = 0) {
-    for (int i = 0; i < batches; ++i) monitor.BatchGiven(epoch, now_ += kSecond / 10);
+  void Give(Monitor& monitor, int batches) {
+    for (int i = 0; i < batches; ++i) monitor.BatchGiven(now_ += kSecond / 10);
   }
 
   const TempFolder root_;  // a machine that tells nothing
@@ -58,7 +60,7 @@ TEST_F(MonitorTest, ReportsEverySoManyBatchesAndTheEndsOfEpochs) {
   ASSERT_EQ(reports_.size(), 3u);
   EXPECT_EQ(reports_[2].kind, StepReport::Kind::kEpoch);
   EXPECT_EQ(reports_[2].stalls.batches, 24);
-  Give(monitor, 5, 1);  // the epoch's end has not moved the steps' beat
+  Give(monitor, 5);  // the epoch's end has not moved the steps' beat
   ASSERT_EQ(reports_.size(), 4u);
   EXPECT_EQ(reports_[3].step, 30);
   EXPECT_EQ(reports_[3].epoch, 1u);
@@ -90,10 +92,50 @@ TEST_F(MonitorTest, KnowsNothingOfAMachineThatTellsNothing) {
 TEST_F(MonitorTest, SurvivesAClockThatJumps) {
   Monitor monitor = Make(2);
   for (const int64_t now : {5 * kSecond, 4 * kSecond, 3 * kSecond, int64_t{1}, 900 * kSecond, 900 * kSecond}) {
-    monitor.BatchGiven(0, now);
+    monitor.BatchGiven(now);
   }
   monitor.EpochEnded(2);
   EXPECT_EQ(reports_.size(), 4u);
+}
+
+TEST_F(MonitorTest, CountsEpochsAndLeavesOutWhatLiesBetweenThem) {
+  Monitor monitor = Make(1000);
+  for (uint64_t epoch = 0; epoch < 3; ++epoch) {
+    Give(monitor, 11);
+    monitor.EpochEnded(now_);
+    monitor.EpochEnded(now_);  // one without a batch is none
+    ASSERT_EQ(reports_.size(), epoch + 1);
+    EXPECT_EQ(reports_.back().epoch, epoch);
+    EXPECT_DOUBLE_EQ(reports_.back().stalls.seconds, 1);
+    now_ += 100 * kSecond;  // a validation
+  }
+}
+
+TEST_F(MonitorTest, ShowsWhoLooksOnTheStepsThatWereReportedAndNotTheNoneSince) {
+  Monitor monitor = Make(5);
+  Give(monitor, 50);
+  for (const StepReport& report : live_) EXPECT_GT(report.stalls.batches, 0);
+  EXPECT_EQ(live_.size(), 10u);
+}
+
+TEST_F(MonitorTest, NeitherHangsNorDiesOfTheReportFile) {
+  const TempFolder folder;
+  file_ = folder.string() + "/pipe";
+  ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
+  testing::internal::CaptureStderr();
+  Monitor pipe = Make(10);
+  Give(pipe, 20);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("training goes on"));
+  file_ = folder.string() + "/limited";
+  rlimit before = {};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small = {1000, before.rlim_max};  // what is captured of stderr is a file, too
+  setrlimit(RLIMIT_FSIZE, &small);
+  testing::internal::CaptureStderr();
+  Monitor limited = Make(10);
+  Give(limited, 20);
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("too large"));
 }
 
 TEST_F(MonitorTest, AddsLinesToAFileThatOthersMayMoveAway) {
