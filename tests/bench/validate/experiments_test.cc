@@ -4,11 +4,21 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "bench/validate/scores.h"
 #include "tests/bench/virtual_trial.h"
 
 namespace stoker {
 namespace {
+
+#if defined(__has_feature)
+#define STOKER_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define STOKER_SANITIZED 0
+#endif
+// A sanitizer takes ten times as long and looks for other things than wrong verdicts: a few runs of each show it all.
+constexpr int kRunsDividedBy = STOKER_SANITIZED ? 20 : 1;
 
 TrialScale Small() {
   TrialScale scale;
@@ -19,6 +29,7 @@ TrialScale Small() {
 
 // `runs` of each experiment of a class; of every `gain_every`-th the predicted gain is measured, too.
 void ExpectPassed(std::string_view of_class, int runs, int gain_every) {
+  runs = std::max(runs / kRunsDividedBy, 1);
   Scores scores;
   int found = 0;
   for (const Experiment& experiment : AllExperiments()) {
