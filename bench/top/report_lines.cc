@@ -19,13 +19,6 @@ constexpr double kWorthAWord = 0.005;
 
 std::string Percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
-// "9.8k", "340": images a second in few letters.
-std::string RateWords(double images_per_second) {
-  return images_per_second >= 1e4   ? fmt::format("{:.0f}k", images_per_second / 1e3)
-         : images_per_second >= 1e3 ? fmt::format("{:.1f}k", images_per_second / 1e3)
-                                    : fmt::format("{:.0f}", images_per_second);
-}
-
 std::string Bytes(double bytes) { return BytesWords(static_cast<int64_t>(bytes)); }
 
 // What stands beside a stage's bar: what it could do alone, times the rate; how busy it is; and what 10 % would give.

@@ -15,6 +15,12 @@ std::string BytesWords(int64_t bytes) {
   return fmt::format("{:.1f} kB", amount / kKilo);
 }
 
+std::string RateWords(double images_per_second) {
+  return images_per_second >= 1e4   ? fmt::format("{:.0f}k", images_per_second / 1e3)
+         : images_per_second >= 1e3 ? fmt::format("{:.1f}k", images_per_second / 1e3)
+                                    : fmt::format("{:.0f}", images_per_second);
+}
+
 std::string ListWords(const std::vector<int32_t>& ascending) {
   std::string words;
   for (size_t i = 0; i < ascending.size();) {

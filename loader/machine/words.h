@@ -1,4 +1,4 @@
-// How the overview writes figures.
+// How the overview and the periodic reports write figures.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@ namespace stoker {
 
 // "25.3 GB", "8.4 MB", "65.5 kB"; decimal units.
 std::string BytesWords(int64_t bytes);
+// "9.8k", "340": images a second in few letters.
+std::string RateWords(double images_per_second);
 // "0-3,8"; "none".
 std::string ListWords(const std::vector<int32_t>& ascending);
 // "1 CPU", "2 CPUs".

@@ -1,18 +1,12 @@
 #include <fmt/format.h>
 
+#include "loader/machine/words.h"
 #include "loader/step_report.h"
 
 namespace stoker {
 namespace {
 
 constexpr double kGiga = 1e9;
-
-// "9.8k", "340": images a second in few letters.
-std::string Rate(double images_per_second) {
-  return images_per_second >= 1e4   ? fmt::format("{:.0f}k", images_per_second / 1e3)
-         : images_per_second >= 1e3 ? fmt::format("{:.1f}k", images_per_second / 1e3)
-                                    : fmt::format("{:.0f}", images_per_second);
-}
 
 std::string Path(const StallReport& stalls) {
   std::string text = " | path:";
@@ -28,7 +22,7 @@ std::string Path(const StallReport& stalls) {
 std::string Ceilings(const StallReport& stalls) {
   std::string text = " | ceilings img/s:";
   for (size_t i = 0; i < kServedStages; ++i) {
-    if (stalls.ceilings[i] > 0) text += fmt::format(" {} {}", kStageNames[i], Rate(stalls.ceilings[i]));
+    if (stalls.ceilings[i] > 0) text += fmt::format(" {} {}", kStageNames[i], RateWords(stalls.ceilings[i]));
   }
   return text;
 }

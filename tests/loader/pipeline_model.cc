@@ -1,8 +1,37 @@
 #include "tests/loader/pipeline_model.h"
 
+#include <cmath>
+#include <initializer_list>
+#include <random>
 #include <utility>
 
 namespace stoker {
+
+ModelConfig RandomConfig(uint32_t seed, int64_t batches) {
+  std::mt19937_64 random(seed);
+  const auto pick = [&](std::initializer_list<uint32_t> of) { return *(of.begin() + random() % of.size()); };
+  ModelConfig config = {.batch_size = pick({1, 3, 8, 16}), .batches = batches};
+  config.queue_depth = pick({1, 4, 8, 32});
+  config.workers = pick({1, 2, 4, 8});
+  config.buffers = config.queue_depth + pick({1, 2, 2 * config.workers});
+  config.slots = pick({2, 3, 4});
+  config.device_slots = pick({0, 2, 3});
+  const double spread = pick({0, 1}) == 0 ? 0.2 : 1.2;
+  // Loads of each stage between a third and all of the same pace.
+  const auto times = [&](int64_t count, double servers) {
+    const double mean = 1e6 * servers * (0.3 + 0.7 * static_cast<double>(random() % 1000) / 1000);
+    std::lognormal_distribution<double> draw(std::log(mean), spread);
+    std::vector<int64_t> ns(static_cast<size_t>(count));
+    for (int64_t& one : ns) one = static_cast<int64_t>(draw(random)) + 1;
+    return ns;
+  };
+  const int64_t samples = batches * config.batch_size;
+  config.read = times(samples, config.queue_depth);
+  config.decode = times(samples, config.workers);
+  config.copy = times(batches, config.batch_size);
+  config.step = times(batches, config.batch_size);
+  return config;
+}
 
 PipelineModel::PipelineModel(const ModelConfig& config)
     : config_(config),

@@ -26,6 +26,9 @@ struct ModelConfig {
   std::vector<int64_t> read = {}, decode = {}, copy = {}, step = {};
 };
 
+// Random pipelines and loads, light and heavy tails.
+ModelConfig RandomConfig(uint32_t seed, int64_t batches);
+
 class PipelineModel {
  public:
   explicit PipelineModel(const ModelConfig& config);

@@ -27,30 +27,6 @@ std::vector<std::string> NamesOf(const std::vector<ReadSlice>& slices) {
   return names;
 }
 
-// Pipelines of many shapes, with times that are spread as those of pictures are.
-ModelConfig RandomConfig(uint32_t seed, int64_t batches) {
-  std::mt19937_64 random(seed);
-  const auto pick = [&](std::initializer_list<uint32_t> of) { return *(of.begin() + random() % of.size()); };
-  ModelConfig config = {.batch_size = pick({1, 3, 8}), .batches = batches};
-  config.queue_depth = pick({1, 4, 16});
-  config.workers = pick({1, 2, 8});
-  config.buffers = config.queue_depth + pick({1, 2, 8});
-  config.slots = pick({2, 3, 4});
-  config.device_slots = pick({0, 2, 3});
-  const auto times = [&](int64_t count, double mean) {
-    std::lognormal_distribution<double> draw(std::log(mean), 0.8);
-    std::vector<int64_t> ns(static_cast<size_t>(count));
-    for (int64_t& one : ns) one = static_cast<int64_t>(draw(random)) + 1;
-    return ns;
-  };
-  const int64_t samples = batches * config.batch_size;
-  config.read = times(samples, 1e5 * config.queue_depth);
-  config.decode = times(samples, 1e5 * config.workers);
-  config.copy = times(batches, 8e4 * config.batch_size);
-  config.step = times(batches, 8e4 * config.batch_size);
-  return config;
-}
-
 class TraceTest : public testing::Test {
  protected:
   ReadTrace Write(const StallLog& log, uint32_t workers, int64_t now_ns) const {
