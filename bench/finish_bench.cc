@@ -69,6 +69,7 @@ void RunOpenCv(benchmark::State& state) {
   const cv::Mat picture(kSide, kSide, CV_8UC3, pixels.data());
   std::vector<float> out(pixels.size());
   std::vector<cv::Mat> planes;
+  planes.reserve(3);
   for (size_t c = 0; c < 3; ++c) planes.emplace_back(kSide, kSide, CV_32F, &out[c * kSide * kSide]);
   const cv::Scalar mean(kImageNetMean[0], kImageNetMean[1], kImageNetMean[2]);
   const cv::Scalar inverse(1 / kImageNetStd[0], 1 / kImageNetStd[1], 1 / kImageNetStd[2]);

@@ -81,6 +81,7 @@ double Median(std::vector<double> values) {
 // Each round's ratio of two contenders: what moves the machine moves both.
 void PrintRatio(const Contender& fast, const Contender& slow, double wanted) {
   std::vector<double> ratios;
+  ratios.reserve(fast.rates.size());
   for (size_t i = 0; i < fast.rates.size(); ++i) ratios.push_back(fast.rates[i] / slow.rates[i]);
   const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
   fmt::print("{:34} {:5.2f}  ({:.2f} to {:.2f}; wanted {:.2f})\n", fmt::format("{} / {}", fast.name, slow.name),

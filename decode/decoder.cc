@@ -23,8 +23,10 @@ std::error_code Unread(Format format, Diagnosis& diagnosis) {
     return DecodeError::kNotAnImage;
   }
   char words[sizeof(diagnosis.detail)];
+  const std::string_view name = FormatName(format);
   const char* hint = format == Format::kLfsPointer ? "; run `git lfs pull` to fetch the pictures" : "";
-  std::snprintf(words, sizeof(words), "found %s instead of a supported picture%s", FormatName(format).data(), hint);
+  std::snprintf(words, sizeof(words), "found %.*s instead of a supported picture%s", static_cast<int>(name.size()),
+                name.data(), hint);
   diagnosis.Say(words);
   return DecodeError::kUnsupported;
 }

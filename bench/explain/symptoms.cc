@@ -21,6 +21,7 @@ constexpr double kLargePart = 0.2;
 const json& StallsOf(const json& report) {
   return report.contains("stalls") && report.at("stalls").is_object() ? report.at("stalls") : report;
 }
+const json& StallsOf(json&& report) = delete;
 
 std::string Text(const json& report, const char* key) {
   const json& stalls = StallsOf(report);

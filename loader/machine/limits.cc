@@ -142,7 +142,8 @@ std::string OwnCgroupFolder(const std::string& root, std::string_view controller
 
 int32_t LocalRanks() {
   const char* local = std::getenv("LOCAL_WORLD_SIZE");
-  return local == nullptr ? 1 : std::max(std::atoi(local), 1);
+  std::string_view digits = local == nullptr ? "" : local;
+  return static_cast<int32_t>(std::clamp<int64_t>(TakeNumber(digits).value_or(1), 1, INT32_MAX));
 }
 
 std::vector<int> CpusOfNode(const std::string& root, int node) {

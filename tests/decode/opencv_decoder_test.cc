@@ -107,7 +107,7 @@ TEST(OpencvDecoder, CutFilesAreErrorsWithoutAWordOnStderr) {
 TEST(OpencvDecoder, LeavesStderrToOthers) {
   ASSERT_FALSE(DecodeOnce(EncodeBmp(MakePicture({8, 8}, 3, 9))).error);
   testing::internal::CaptureStderr();
-  std::cerr << "ours" << 1 << std::endl;
+  std::cerr << "ours" << 1 << '\n' << std::flush;
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "ours1\n");
 }
 

@@ -25,7 +25,7 @@ class VirtualTime final : public WaitDouble {
   // `threads`: that wait in it sooner or later, the caller's and those that the loader starts, its workers excepted.
   // Time stands still until all of them do.
   explicit VirtualTime(int threads);
-  virtual ~VirtualTime();
+  ~VirtualTime();
 
   // The loader's clocks. Now begins at 1, as the device's does; a thread has spent what it has worked.
   static int64_t Now() noexcept;

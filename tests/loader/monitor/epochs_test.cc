@@ -113,7 +113,8 @@ TEST(EpochTrend, SaysThatMemoryGrowsOnceAndAgainWhereItGrowsTwiceAsFast) {
   int64_t megabytes = 1000;
   std::vector<uint64_t> said;
   for (uint64_t i = 0; i < 30; ++i) {
-    if (!trend.Add(Epoch(i, megabytes += i < 10 ? 100 : 900)).memory.empty()) said.push_back(i);
+    megabytes += i < 10 ? 100 : 900;
+    if (!trend.Add(Epoch(i, megabytes)).memory.empty()) said.push_back(i);
   }
   EXPECT_GE(said.size(), 2u);
   EXPECT_LE(said.size(), 5u);
