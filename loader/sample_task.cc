@@ -102,6 +102,8 @@ bool SampleTask::ReadFromCache(Worker& worker, SampleJob& job, SampleRecord* rec
   // the file is not all in the page cache after all, the feeder sees to it.
   const bool leased = parts_.buffers.TryLease(job.extents.bytes() + 1, job.encoded) == ReadBuffers::Outcome::kLeased;
   if (!leased || !ReadCached(parts_.source, parts_.now, job)) {
+    job.encoded.ReleaseBy(
+        job.sequence);  // as in Fail: what waits for the feeder must not hold what the feeder waits for
     job.from_cache = false;
     job.evicted = true;
     parts_.retry(std::move(job));
