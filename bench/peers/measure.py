@@ -1,4 +1,5 @@
-"""One measurement of one loader, in a process of its own. Run by compare.py; prints one JSON object.
+"""One loader in a process of its own, introduced or measured once. Run by compare.py; the last line that it prints is a
+JSON object.
 
 Exit code 3: the loader's library is not installed; what is missing is on stderr.
 """
@@ -11,12 +12,14 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
+import prepared
 import process_tree
 import rival
 
@@ -25,7 +28,6 @@ NOT_INSTALLED = 3
 # An epoch is to be as long as a real one, else its beginnings and ends are measured: some 20,000 files.
 _EPOCH_FILES = 20_000
 _MEMORY_SECONDS = 1.5
-_NEXT_CALLS = 15
 _LINE_FLOATS = 16  # float32s in a cache line
 
 
@@ -98,12 +100,12 @@ def sample_running(stream: Iterator[rival.Batch], seconds: float, memory: PeakMe
             break
 
 
-def next_microseconds(stream: Iterator[rival.Batch], pause: float,
+def next_microseconds(stream: Iterator[rival.Batch], calls: int, pause: float,
                       memory: PeakMemory) -> tuple[list[float], list[float]]:
     """The caller's time in next() where a batch is ready: after a pause as a training step makes, in which workers have
     had the caches, and once more right after, in warm caches."""
     cold, warm = [], []
-    for _ in range(_NEXT_CALLS):
+    for _ in range(calls):
         memory.sample()
         time.sleep(pause)
         start = time.perf_counter()
@@ -119,11 +121,12 @@ def next_microseconds(stream: Iterator[rival.Batch], pause: float,
     return cold, warm
 
 
-def measure(loader: rival.Rival, files: list[str], labels: list[int], job: argparse.Namespace,
-            memory: PeakMemory) -> dict[str, Any]:
-    repeat = 1 if job.cold else -(-_EPOCH_FILES // len(files))
+def measure(loader: rival.Rival, once: rival.Job, job: argparse.Namespace, memory: PeakMemory) -> dict[str, Any]:
+    files = len(once.files)
+    repeat = 1 if job.cold else -(-_EPOCH_FILES // files)
+    epoch = replace(once, files=once.files * repeat, labels=once.labels * repeat, repeat=repeat)
     start = time.perf_counter()
-    stream = endless(loader.make(files * repeat, labels * repeat, job.batch_size, job.workers))
+    stream = endless(loader.make(epoch))
     images, given = next(stream)
     first_batch = time.perf_counter() - start
     check(images, given, job.batch_size)
@@ -131,7 +134,7 @@ def measure(loader: rival.Rival, files: list[str], labels: list[int], job: argpa
 
     timed = stream
     if job.cold:  # what is left of the one epoch in which no file was read before
-        timed = islice(stream, len(files) // job.batch_size - 1)
+        timed = islice(stream, files // job.batch_size - 1)
     else:
         consume(stream, job.warm_up)
     cpu = process_tree.cpu_seconds()
@@ -140,7 +143,7 @@ def measure(loader: rival.Rival, files: list[str], labels: list[int], job: argpa
     if not taken:
         raise ValueError("nothing is left to measure after the first batch: more pictures, or smaller batches")
     sample_running(stream, min(_MEMORY_SECONDS, job.seconds), memory)
-    cold, warm = next_microseconds(stream, 4 * job.batch_size * seconds / taken + 0.05, memory)
+    cold, warm = next_microseconds(stream, job.next_calls, 4 * job.batch_size * seconds / taken + 0.05, memory)
     return {
         "images": taken,
         "images_per_second": taken / seconds,
@@ -162,8 +165,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--warm-up", type=float, default=3)
+    parser.add_argument("--next-calls", type=int, default=15)
     parser.add_argument("--cold", action="store_true")
-    parser.add_argument("--parity", action="store_true")
+    parser.add_argument("--prepared", type=Path, required=True)
+    parser.add_argument("--introduce", action="store_true",
+                        help="measure nothing: convert what has to be, compare pixels, say versions")
     return parser.parse_args()
 
 
@@ -179,15 +185,21 @@ def main() -> int:
         print(error, file=sys.stderr)
         return NOT_INSTALLED
     files, labels = pictures(job.photos)
-    result = measure(loader, files, labels, job, memory)
-    if job.parity:
+    once = rival.Job(files, labels, 1, job.batch_size, job.workers,
+                     prepared.folder_for(loader, files, labels, job.prepared))
+    if job.introduce:
         from parity import parity
 
-        result["parity"] = parity(loader, files, labels, job.batch_size)
-        result["versions"], result["promise"] = loader.VERSIONS, loader.PROMISE
+        result = {"versions": loader.VERSIONS, "promise": loader.PROMISE,
+                  "prepared": prepared.prepared(loader, files, labels, job.prepared), "parity": parity(loader, once)}
+    else:
+        result = measure(loader, once, job, memory)
     print(json.dumps(result))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # how a loader ends is not measured, and must not undo what was; compare.py ends what it leaves

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stoker
 import torch
-from rival import MEAN, RESIZED, SIZE, STD
+from rival import MEAN, RESIZED, SIZE, STD, Job
 from stoker.torch import DataLoader
 from torchvision import transforms as T  # type: ignore[import-untyped]
 
@@ -12,12 +12,13 @@ VERSIONS = f"stoker {stoker.__version__}, torch {torch.__version__}"
 PROMISE = "exact decode of the crop's region, Pillow's antialiased bilinear"
 
 
-def make(files: list[str], labels: list[int], batch_size: int, workers: int) -> DataLoader:
+def make(job: Job) -> DataLoader:
     transform = T.Compose([T.RandomResizedCrop(SIZE), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize(MEAN, STD)])
-    return DataLoader(stoker.FileDataset(files, labels, transform=transform), batch_size, shuffle=True,
-                      num_workers=workers, drop_last=True)
+    return DataLoader(stoker.FileDataset(job.files, job.labels, transform=transform), job.batch_size, shuffle=True,
+                      num_workers=job.workers, drop_last=True)
 
 
-def fixed(files: list[str], labels: list[int], batch_size: int, workers: int) -> DataLoader:
+def fixed(job: Job) -> DataLoader:
     transform = T.Compose([T.Resize(RESIZED), T.CenterCrop(SIZE), T.ToTensor(), T.Normalize(MEAN, STD)])
-    return DataLoader(stoker.FileDataset(files, labels, transform=transform), batch_size, num_workers=workers)
+    return DataLoader(stoker.FileDataset(job.files, job.labels, transform=transform), job.batch_size,
+                      num_workers=job.workers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-__all__ = ["FIGURES", "best_workers", "ratios", "spread", "table"]
+__all__ = ["FIGURES", "Spread", "best_workers", "number", "ratio_table", "ratios", "spreads", "table", "words"]
 
 Run = dict[str, Any]
 Spread = dict[str, float]
@@ -48,15 +48,20 @@ def ratios(runs: list[Run], subject: str, other: str) -> dict[str, Spread]:
     return found
 
 
+def spreads(runs: list[Run], loader: str, workers: int) -> dict[str, Spread]:
+    """Of each figure; empty where there is no such run."""
+    mine = [run for run in runs if run["loader"] == loader and run["workers"] == workers]
+    return {figure: spread([run[figure] for run in mine]) for figure in FIGURES} if mine else {}
+
+
 def table(runs: list[Run], loaders: list[str]) -> str:
     """One row for each loader and worker count, median (lowest to highest); * marks a loader's best."""
     rows = [["loader", "workers", *FIGURES.values()]]
     for loader in loaders:
         best = best_workers(runs, loader)
         for workers in sorted({run["workers"] for run in runs if run["loader"] == loader}):
-            mine = [run for run in runs if run["loader"] == loader and run["workers"] == workers]
             rows.append([loader, f"{workers}{' *' if workers == best else ''}",
-                         *(_words(spread([run[figure] for run in mine])) for figure in FIGURES)])
+                         *(words(each) for each in spreads(runs, loader, workers).values())])
     return _aligned(rows)
 
 
@@ -66,16 +71,16 @@ def ratio_table(found: dict[str, dict[str, Spread]], subject: str) -> str:
     figures = [figure for figure in names if any(figure in each for each in found.values())]
     rows = [[f"{subject} / ...", *(names[figure] for figure in figures)]]
     for other, each in found.items():
-        rows.append([other, *(_words(each[figure]) if figure in each else "-" for figure in figures)])
+        rows.append([other, *(words(each[figure]) if figure in each else "-" for figure in figures)])
     return _aligned(rows)
 
 
-def _words(values: Spread) -> str:
-    middle, low, high = (_number(values[name]) for name in ("median", "min", "max"))
+def words(values: Spread) -> str:
+    middle, low, high = (number(values[name]) for name in ("median", "min", "max"))
     return f"{middle} ({low} to {high})"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Three digits or so."""
     return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2 if value >= 0.1 else 4}f}"
 

@@ -9,7 +9,7 @@ import PIL
 import torch
 import torchvision  # type: ignore[import-untyped]
 from PIL import Image
-from rival import MEAN, RESIZED, SIZE, STD
+from rival import MEAN, RESIZED, SIZE, STD, Job
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms as T
 
@@ -31,12 +31,12 @@ class Pictures(Dataset[tuple[Any, int]]):
             return self.transform(Image.open(file).convert("RGB")), self.labels[index]
 
 
-def make(files: list[str], labels: list[int], batch_size: int, workers: int) -> DataLoader[tuple[Any, int]]:
+def make(job: Job) -> DataLoader[tuple[Any, int]]:
     transform = T.Compose([T.RandomResizedCrop(SIZE), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize(MEAN, STD)])
-    return DataLoader(Pictures(files, labels, transform), batch_size, shuffle=True, num_workers=workers, drop_last=True,
-                      persistent_workers=True)
+    return DataLoader(Pictures(job.files, job.labels, transform), job.batch_size, shuffle=True,
+                      num_workers=job.workers, drop_last=True, persistent_workers=True)
 
 
-def fixed(files: list[str], labels: list[int], batch_size: int, workers: int) -> DataLoader[tuple[Any, int]]:
+def fixed(job: Job) -> DataLoader[tuple[Any, int]]:
     transform = T.Compose([T.Resize(RESIZED), T.CenterCrop(SIZE), T.ToTensor(), T.Normalize(MEAN, STD)])
-    return DataLoader(Pictures(files, labels, transform), batch_size, num_workers=workers)
+    return DataLoader(Pictures(job.files, job.labels, transform), job.batch_size, num_workers=job.workers)

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 import torchvision  # type: ignore[import-untyped]
-from rival import MEAN, RESIZED, SIZE, STD
+from rival import MEAN, RESIZED, SIZE, STD, Job
 from torch.utils.data import DataLoader, Dataset
 from torchvision.io import ImageReadMode, decode_jpeg, read_file  # type: ignore[import-untyped]
 from torchvision.transforms import v2  # type: ignore[import-untyped]
@@ -29,14 +29,14 @@ class Pictures(Dataset[tuple[Any, int]]):
         return self.transform(decode_jpeg(read_file(self.files[index]), ImageReadMode.RGB)), self.labels[index]
 
 
-def make(files: list[str], labels: list[int], batch_size: int, workers: int) -> DataLoader[tuple[Any, int]]:
+def make(job: Job) -> DataLoader[tuple[Any, int]]:
     transform = v2.Compose([v2.RandomResizedCrop(SIZE), v2.RandomHorizontalFlip(),
                             v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)])
-    return DataLoader(Pictures(files, labels, transform), batch_size, shuffle=True, num_workers=workers, drop_last=True,
-                      persistent_workers=True)
+    return DataLoader(Pictures(job.files, job.labels, transform), job.batch_size, shuffle=True,
+                      num_workers=job.workers, drop_last=True, persistent_workers=True)
 
 
-def fixed(files: list[str], labels: list[int], batch_size: int, workers: int) -> DataLoader[tuple[Any, int]]:
+def fixed(job: Job) -> DataLoader[tuple[Any, int]]:
     transform = v2.Compose([v2.Resize(RESIZED), v2.CenterCrop(SIZE), v2.ToDtype(torch.float32, scale=True),
                             v2.Normalize(MEAN, STD)])
-    return DataLoader(Pictures(files, labels, transform), batch_size, num_workers=workers)
+    return DataLoader(Pictures(job.files, job.labels, transform), job.batch_size, num_workers=job.workers)
