@@ -13,6 +13,7 @@
 #include "bench/npy.h"
 #include "bench/progress.h"
 #include "bench/run_report.h"
+#include "bench/run_source.h"
 #include "loader/file_source.h"
 #include "loader/loader.h"
 #include "loader/machine/overview.h"
@@ -72,32 +73,6 @@ void PrintClasses(const FileSource& source, const ScanSummary& summary) {
   if (summary.repeated_links > 0) fmt::print(stderr, "; {} repeated links to folders ignored", summary.repeated_links);
   for (const std::string& name : summary.empty_classes) fmt::print(stderr, "; class {} is empty", ValidUtf8(name));
   fmt::print(stderr, "\n");
-}
-
-std::unique_ptr<FileSource> OpenSource(const RunOptions& options) {
-  ScanOptions scan;
-  scan.allow_empty = options.allow_empty;
-  if (!options.classes.empty()) scan.classes = ReadClassNames(options.classes);
-  ScanSummary summary;
-  std::unique_ptr<FileSource> source =
-      options.list.empty() ? OpenFolder(options.path, scan, &summary) : OpenList(options.list, scan);
-  PrintClasses(*source, summary);
-  return source;
-}
-
-// Under `--transform none` the batch's size is that of the first picture.
-ImageSize FirstPictureSize(const FileSource& source, const LoaderOptions& options) {
-  std::string path(4096, '\0');
-  if (source.size() == 0 || !source.Path(0, path.data(), path.size())) return {1, 1};
-  std::ifstream file(path.c_str(), std::ios::binary);
-  const std::vector<uint8_t> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  ImageSize size;
-  Diagnosis diagnosis;
-  const std::error_code error = Decoder(options.limits).Peek(bytes, size, diagnosis);
-  if (!error) return size;
-  throw Error(error, "decode", source.Name(0), diagnosis.offset_bytes,
-              fmt::format("{}: {} {} (--transform none takes the batch's size from this first picture)", source.Name(0),
-                          error.message(), diagnosis.detail));
 }
 
 const char* NpyType(ElementType element) {
@@ -162,7 +137,7 @@ std::string MachineFor(const RunOptions& options, Loader& loader) {
   const StallReport report = loader.Report();
   OverviewRequest request;
   request.data_path = options.list.empty() ? options.path : options.list;
-  request.num_workers = report.workers;
+  request.num_workers = report.max_workers;
   request.device = report.device;
   request.planned_bytes = static_cast<int64_t>(report.budget_bytes);
   return FormatOverview(ReadOverview(request), false);
@@ -187,7 +162,9 @@ int RunCommand(const RunOptions& options, double start_seconds) {
   std::unique_ptr<FileSource> source;
   LoaderOptions loader_options = options.loader;
   try {
-    source = OpenSource(options);
+    ScanSummary summary;
+    source = OpenSource(options, &summary);
+    PrintClasses(*source, summary);
     if (options.size_from_first) loader_options.fixed_size = FirstPictureSize(*source, loader_options);
     if (!options.dump.empty()) std::filesystem::create_directories(options.dump);
   } catch (const std::system_error& error) {

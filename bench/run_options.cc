@@ -68,9 +68,6 @@ void RunCommandLine::AddData(CLI::App& command) {
   command.add_flag("--shuffle,!--no-shuffle", options_.loader.shuffle, "Random order, another one each epoch [on]");
   command.add_option("--seed", options_.loader.seed, "Order and augmentation follow from it alone")
       ->option_text("N [0]");
-  command.add_option("--epochs", options_.epochs, "Passes over the data, 1 or more")
-      ->option_text("N [1]")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40).description(""));
   command.add_option("--rank", options_.loader.rank, "This process's part of the data, 0 to world-size - 1")
       ->option_text("N [0]");
   command.add_option("--world-size", options_.loader.world_size, "Parts that the data is split into")
@@ -116,11 +113,14 @@ void RunCommandLine::AddPixels(CLI::App& command) {
                    "Turn pictures as their EXIF orientation says [ignored, as torchvision does]");
 }
 
-void RunCommandLine::AddPipeline(CLI::App& command) {
+void RunCommandLine::AddKnobs(CLI::App& command) {
   command
-      .add_option("--num-workers", options_.loader.num_workers,
-                  "Decoding threads; 0 decodes on the reading thread; -1: as many as CPUs may be used")
-      ->option_text("N [-1]");
+      .add_option(
+          "--num-workers", options_.loader.num_workers,
+          "Decoding threads; 0 decodes on the reading thread; auto: what the caller keeps busy, up to as many as "
+          "CPUs may be used")
+      ->transform(CLI::Transformer(std::map<std::string, int32_t>{{"auto", kAutoWorkers}}).description(""))
+      ->option_text("auto|N [auto]");
   command
       .add_option("--prefetch-factor", options_.loader.prefetch_factor,
                   "Batches ahead of the consumer, for all workers together, 1 to 64; more hides slower outliers")
@@ -131,6 +131,9 @@ void RunCommandLine::AddPipeline(CLI::App& command) {
   command
       .add_option("--queue-depth", options_.loader.queue_depth, "Reads in flight, 1 to 1024; cold storage wants many")
       ->option_text("N [32]");
+}
+
+void RunCommandLine::AddPipeline(CLI::App& command) {
   command
       .add_option(
           "--device", options_.loader.device,
@@ -171,6 +174,9 @@ void RunCommandLine::AddFaults(CLI::App& command) {
 }
 
 void RunCommandLine::AddOutput(CLI::App& command) {
+  command.add_option("--epochs", options_.epochs, "Passes over the data, 1 or more")
+      ->option_text("N [1]")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40).description(""));
   command
       .add_option("--report-every", options_.loader.report_every,
                   "Steps between two lines of report on stderr; epochs end with one, too; 0: none")
@@ -187,11 +193,16 @@ void RunCommandLine::AddOutput(CLI::App& command) {
       ->option_text("DIR");
 }
 
-void RunCommandLine::AddTo(CLI::App& command) {
+void RunCommandLine::AddJobTo(CLI::App& command) {
   AddData(command);
   AddPixels(command);
   AddPipeline(command);
   AddFaults(command);
+}
+
+void RunCommandLine::AddTo(CLI::App& command) {
+  AddJobTo(command);
+  AddKnobs(command);
   AddOutput(command);
 }
 

@@ -32,12 +32,15 @@ class RunCommandLine {
  public:
   // Adds the options to `command`, which must outlive this object's use.
   void AddTo(CLI::App& command);
+  // Only those that say what is to be loaded: no knobs that a sweep varies, nothing of one run's length and output.
+  void AddJobTo(CLI::App& command);
   // What was given, checked as a whole. Throws std::invalid_argument naming the option, its value and what is allowed.
   RunOptions Finish() const;
 
  private:
   void AddData(CLI::App& command);
   void AddPixels(CLI::App& command);
+  void AddKnobs(CLI::App& command);
   void AddPipeline(CLI::App& command);
   void AddFaults(CLI::App& command);
   void AddOutput(CLI::App& command);

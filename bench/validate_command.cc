@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +13,7 @@
 #include <system_error>
 
 #include "bench/run_command.h"
+#include "bench/status_line.h"
 #include "bench/validate/cache_trial.h"
 #include "bench/validate/scores.h"
 #include "loader/options.h"
@@ -36,8 +35,6 @@ constexpr int kTries = 3;
 volatile std::sig_atomic_t interrupted = 0;
 void HandleInterrupt(int) { interrupted = 1; }
 
-double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 // How late a run's own times may be, before that is as much as what was injected.
 double Tolerance(const Experiment& experiment) {
   constexpr double kLeast = 0.02, kMost = 0.2;
@@ -50,28 +47,18 @@ double WorkOf(const Experiment& experiment) {
   return (2 + reruns) * (experiment.spread == Spread::kEven ? 1 : 2);
 }
 
+// How far all experiments are.
 class Display {
  public:
   explicit Display(double work) : work_(work) {}
-  void Show(const std::string& name, int run, int runs) const {
-    std::string left;
-    if (done_ > 0) {
-      const auto seconds = static_cast<int>((work_ - done_) * (Seconds() - start_) / done_);
-      left = fmt::format("  {}:{:02} left", seconds / 60, seconds % 60);
-    }
-    if (terminal_)
-      fmt::print(stderr, "\r\x1b[K{:.0f} %  {}, run {} of {}{}", 100 * done_ / work_, name, run + 1, runs, left);
-    if (!terminal_ && run == 0) fmt::print(stderr, "{:.0f} %  {}{}\n", 100 * done_ / work_, name, left);
-    std::fflush(stderr);
+  void Show(const std::string& name, int run, int runs) {
+    line_.Show(done_ / work_, fmt::format("{}, run {} of {}", name, run + 1, runs));
   }
   void Done(double work) { done_ += work; }
-  void End() const {
-    if (terminal_) fmt::print(stderr, "\r\x1b[K");
-  }
+  void End() const { line_.End(); }
 
  private:
-  const bool terminal_ = isatty(STDERR_FILENO) != 0;
-  const double start_ = Seconds();
+  StatusLine line_;
   const double work_;
   double done_ = 0;
 };

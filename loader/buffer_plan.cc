@@ -8,7 +8,9 @@
 #include "loader/error.h"
 #include "loader/options.h"
 #include "loader/source.h"
+#include "loader/stall_log.h"
 #include "loader/transfer_plan.h"
+#include "transfer/ring.h"
 
 namespace stoker {
 namespace {
@@ -33,6 +35,8 @@ BufferPlan PlanBuffers(const LoaderOptions& options, const Source& source, const
   plan.read_buffers = static_cast<uint32_t>(options.queue_depth + 2 * std::max(options.num_workers, 1));
   const size_t typical = std::clamp<size_t>(source.TypicalBytes() + 1, kMinReadBufferBytes, kMaxReadBufferBytes);
   plan.read_buffer_bytes = (typical + kPageBytes - 1) / kPageBytes * kPageBytes;
+  plan.batches_ahead = (options.grow_slots ? Ring::kMaxIdle : 1) * plan.slots + plan.device_slots + 1;
+  plan.stall_log_bytes = StallLog::BytesFor(static_cast<uint32_t>(options.batch_size), plan.batches_ahead);
   plan.source_bytes = source.memory_bytes();
   return plan;
 }

@@ -18,6 +18,7 @@ struct BufferPlan {
   bool device_is_host = false;  // the simulated device's slots are host memory too
   uint32_t read_buffers = 0;
   size_t read_buffer_bytes = 0;  // a larger file gets a one-off buffer, counted in the report
+  uint32_t batches_ahead = 0;    // that the stall log has room for, beyond the one handed over
   size_t stall_log_bytes = 0;
   size_t source_bytes = 0;  // names, sizes, labels
 
@@ -27,7 +28,7 @@ struct BufferPlan {
   }
 };
 
-// The buffers that `options` ask for; the stall log is left to the caller. Requires: num_workers resolved (not -1).
+// The buffers that `options` ask for; takes none of them. Requires: num_workers resolved (not -1).
 BufferPlan PlanBuffers(const LoaderOptions& options, const Source& source, const TransferPlan& transfer);
 
 // Throws Error with the numbers and the remedy where the plan exceeds options.memory_limit_bytes.

@@ -49,6 +49,12 @@ std::string Gains(const StallReport& report) {
   return text;
 }
 
+std::string WorkersOf(const StallReport& report) {
+  if (report.auto_workers) return fmt::format("workers {} of {} (auto)", report.workers, report.max_workers);
+  if (report.workers != report.max_workers) return fmt::format("workers {} of {}", report.workers, report.max_workers);
+  return fmt::format("{} workers", report.workers);
+}
+
 std::string Skips(const StallReport& report) {
   std::string text = fmt::format("  bad samples  {}\n", report.skipped_count);
   const size_t shown = std::min(report.skipped.size(), kShownSkips);
@@ -87,8 +93,8 @@ std::string FormatReport(const StallReport& report) {
   text += '\n';
   text += fmt::format("  reader       {}\n", report.reader.empty() ? "none yet" : report.reader);
   if (report.cached_known) text += fmt::format("  page cache   {:.1f} % of the reads\n", 100 * report.cached_share);
-  text += fmt::format("  device       {}{}, {} workers\n", report.device,
-                      report.pinned ? "" : " (host memory NOT pinned)", report.workers);
+  text += fmt::format("  device       {}{}, {}\n", report.device, report.pinned ? "" : " (host memory NOT pinned)",
+                      WorkersOf(report));
   text += fmt::format("  memory       {} planned: {} slots of {}, {} read buffers of {}, scratch {}",
                       Bytes(report.budget_bytes), buffers.slots, Bytes(buffers.slot_bytes), buffers.read_buffers,
                       Bytes(buffers.read_buffer_bytes), Bytes(report.scratch_bytes));

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cassert>
 
+#include "loader/active_workers.h"
 #include "loader/delivery.h"
 #include "loader/error_policy.h"
 #include "loader/feeder.h"
@@ -54,10 +55,13 @@ class Loader::Impl {
   bool forked() const noexcept { return pid_ != 0 && pid_ != getpid(); }
 
   std::atomic<bool> cancelled_{false};  // a flag alone: orders nothing
+  const bool auto_workers_;             // options_ has the most of them
   const LoaderOptions options_;
   const CompiledRecipe recipe_;
   const std::shared_ptr<const Order> own_order_;
+  const NowFn now_;
   std::unique_ptr<Workers> workers_;
+  std::optional<ActiveWorkers> active_workers_;
 
  private:
   void Begin(uint64_t epoch, std::shared_ptr<const Order> order, uint64_t position);
@@ -68,7 +72,6 @@ class Loader::Impl {
   void DropUnderWay(const WhileWaiting& while_waiting);
   void LogHandOver(const Delivered& slot, StreamHandle stream);
 
-  const NowFn now_;
   const std::shared_ptr<const Source> source_;
   const std::shared_ptr<WakeUp> wake_up_ = std::make_shared<WakeUp>();
   BufferPlan plan_;
@@ -90,7 +93,8 @@ class Loader::Impl {
 };
 
 Loader::Impl::Impl(LoaderOptions options, std::shared_ptr<const Source> source, LoaderSeams seams)
-    : options_(Resolve(std::move(options))),
+    : auto_workers_(options.num_workers == kAutoWorkers),
+      options_(Resolve(std::move(options), seams.most_workers)),
       recipe_(options_.recipe, options_.fixed_size),
       own_order_(MakeSampler(options_, source->size())),
       now_(seams.now),
@@ -98,10 +102,8 @@ Loader::Impl::Impl(LoaderOptions options, std::shared_ptr<const Source> source, 
       errors_(options_, source_) {
   TransferPlan transfer = PlanTransfer(options_, recipe_.spec(), std::move(seams.device));
   plan_ = PlanBuffers(options_, *source_, transfer);
-  const uint32_t ahead = (options_.grow_slots ? Ring::kMaxIdle : 1) * plan_.slots + plan_.device_slots + 1;
-  log_ = std::make_unique<StallLog>(static_cast<uint32_t>(options_.batch_size), ahead);
-  plan_.stall_log_bytes = log_->bytes();
   CheckMemory(plan_, options_);
+  log_ = std::make_unique<StallLog>(static_cast<uint32_t>(options_.batch_size), plan_.batches_ahead);
   if (transfer.device != nullptr) pid_ = getpid();  // what it has made so far is nothing for a child either
   const Cause slot_freed_by = transfer.upload ? Cause::kCopy : Cause::kConsumer;
   const SampleSpec written = transfer.written;
@@ -127,8 +129,9 @@ Loader::Impl::Impl(LoaderOptions options, std::shared_ptr<const Source> source, 
       [this, make_reader = std::move(seams.make_reader)](const Reader::Options& reader_options, std::string& choice) {
         return make_reader(options_.reader, *source_, reader_options, choice);
       }});
+  active_workers_.emplace(*log_, *workers_, options_.num_workers, auto_workers_, now_());
   reporter_ = std::make_unique<Reporter>(
-      ReporterParts{options_, plan_, *log_, *delivery_, *feeder_, *buffers_, *task_, errors_, now_});
+      ReporterParts{options_, plan_, *log_, *delivery_, *feeder_, *buffers_, *task_, *active_workers_, errors_, now_});
 }
 
 Loader::Impl::~Impl() {
@@ -230,6 +233,7 @@ void Loader::Impl::LogHandOver(const Delivered& slot, StreamHandle stream) {
   record.to_stream = slot.device != nullptr && stream != kHostStream;
   log_->HandOver(record);
   last_handed_over_ = slot.batch;
+  active_workers_->BatchGiven(slot.batch, record.returned_ns);
   reporter_->BatchGiven(record.returned_ns);
 }
 
@@ -305,12 +309,7 @@ void Loader::RestartReport() { impl_->reporter().Restart(); }
 void Loader::EndEpoch() { impl_->EndEpoch(); }
 void Loader::WriteTrace(const std::string& path) { impl_->WriteTrace(path); }
 
-void Loader::SetActiveWorkers(int32_t workers) {
-  if (workers < 1 || workers > impl_->options_.num_workers) {
-    throw std::invalid_argument(
-        fmt::format("active workers: {} (allowed: 1 to num_workers = {})", workers, impl_->options_.num_workers));
-  }
-  impl_->workers_->SetActive(static_cast<uint32_t>(workers));
-}
+void Loader::SetActiveWorkers(int32_t workers) { impl_->active_workers_->Set(workers, impl_->now_()); }
+int32_t Loader::active_workers() const { return impl_->active_workers_->active(); }
 
 }  // namespace stoker

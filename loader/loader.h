@@ -90,8 +90,11 @@ class Loader {
   // True once the slots added for a caller that keeps batches (grow_slots) have outgrown memory_limit_bytes.
   bool OverBudget() const;
 
-  // How many decode at once, from now on: 1 to options().num_workers. For tuning while running.
+  // How many decode at once, from now on: 1 to options().num_workers, which where kAutoWorkers was asked for is the
+  // most that it may choose. Ends its choosing. Throws std::invalid_argument for other numbers.
   void SetActiveWorkers(int32_t workers);
+  // How many may decode at once now.
+  int32_t active_workers() const;
 
  private:
   class Impl;

@@ -33,7 +33,7 @@ void Validate(const LoaderOptions& options) {
   CheckDevice("device", options.device);
   if (!options.pin_memory_for.empty()) CheckDevice("pin_memory_for", options.pin_memory_for);
   CheckRange("batch_size", options.batch_size, 1, 65536, "samples");
-  CheckRange("num_workers", options.num_workers, -1, 512, "threads, -1 chooses by the CPUs that may be used");
+  CheckRange("num_workers", options.num_workers, -1, 512, "threads, -1 chooses while running");
   CheckRange("prefetch_factor", options.prefetch_factor, 1, 64, "batches");
   CheckRange("queue_depth", options.queue_depth, 1, 1024, "reads");
   CheckRange("world_size", options.world_size, 1, 1 << 20, "ranks");
@@ -49,9 +49,9 @@ void Validate(const LoaderOptions& options) {
   }
 }
 
-LoaderOptions Resolve(LoaderOptions options) {
+LoaderOptions Resolve(LoaderOptions options, const std::function<int32_t()>& most_workers) {
   Validate(options);
-  if (options.num_workers < 0) options.num_workers = DefaultWorkers();
+  if (options.num_workers == kAutoWorkers) options.num_workers = most_workers();
   if (options.memory_limit_bytes == 0) {
     options.memory_limit_bytes = AvailableMemoryBytes() / kDefaultMemoryShare;
     const bool locks = options.device != "cpu" && options.device != "auto";

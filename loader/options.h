@@ -14,6 +14,9 @@ namespace stoker {
 
 struct StepReport;
 
+// As num_workers: up to DefaultWorkers(), and while running no more of them than the caller keeps busy.
+inline constexpr int32_t kAutoWorkers = -1;
+
 enum class OnError : uint8_t {
   kRaise,  // Next() throws for the batch that holds the bad sample
   kSkip,   // the next good sample of the shard takes its place (and so comes twice in that epoch)
@@ -56,7 +59,7 @@ struct LoaderOptions {
   int64_t max_file_bytes = int64_t{256} << 20;  // encoded bytes a sample: larger ones are errors, never allocated
 
   // -- Speed and memory -----------------------------------------------------------------------------------------------
-  int32_t num_workers = -1;  // decoding threads; 0: decode on the feeder thread; -1: DefaultWorkers()
+  int32_t num_workers = kAutoWorkers;  // decoding threads, up to 512; 0: decode on the feeder thread
   int32_t prefetch_factor =
       2;  // batches ready or being filled ahead of the consumer, 1 to 64, for all workers together
   ReaderKind reader = ReaderKind::kAuto;
@@ -94,15 +97,15 @@ struct LoaderOptions {
 // Throws std::invalid_argument naming the option, its value and what is allowed.
 void Validate(const LoaderOptions& options);
 
-// Validates, and decides what the options leave open: num_workers and memory_limit_bytes.
-LoaderOptions Resolve(LoaderOptions options);
-
 // CPUs that this process may use: the affinity mask, cut by the container's quota; at least 1.
 int32_t UsableCpus();
 // UsableCpus() shared by the processes of this machine (LOCAL_WORLD_SIZE, torchrun's variable); at least 1.
 int32_t DefaultWorkers();
 // Bytes that may still be taken: what the machine has free, cut by the container's limit.
 int64_t AvailableMemoryBytes();
+
+// Validates, and decides what the options leave open: memory_limit_bytes, and of kAutoWorkers how many at most.
+LoaderOptions Resolve(LoaderOptions options, const std::function<int32_t()>& most_workers = DefaultWorkers);
 
 std::string_view OnErrorName(OnError) noexcept;
 std::string_view ReaderName(ReaderKind) noexcept;

@@ -47,6 +47,8 @@ nlohmann::json ToJson(const StallReport& report) {
       {"device", report.device},
       {"pinned", report.pinned},
       {"workers", report.workers},
+      {"max_workers", report.max_workers},
+      {"auto_workers", report.auto_workers},
       {"cached_share", report.cached_known ? nlohmann::json(report.cached_share) : nlohmann::json()},
       {"budget_bytes", report.budget_bytes},
       {"buffers",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "loader/active_workers.h"
 #include "loader/delivery.h"
 #include "loader/error_policy.h"
 #include "loader/feeder.h"
@@ -61,14 +62,17 @@ StallReport Reporter::ReportOf(const StallTotals& totals) const {
   StallReport report;
   const bool cached_first = options.reader == ReaderKind::kAuto;
   const bool all_cached = cached_first && totals.samples > 0 && totals.cached_reads == totals.samples;
-  Judge(totals,
-        {.readers = static_cast<double>(all_cached ? std::max(options.num_workers, 1) : options.queue_depth),
-         .workers = static_cast<double>(std::max(options.num_workers, 1))},
-        report);
+  // On average over the time: their number may have changed.
+  const double workers = options.num_workers > 0 && totals.wall_ns > 0
+                             ? static_cast<double>(totals.workers_ns) / static_cast<double>(totals.wall_ns)
+                             : 1;
+  Judge(totals, {.readers = all_cached ? workers : options.queue_depth, .workers = workers}, report);
   report.reader = parts_.feeder.reader_choice();
   report.device = parts_.delivery.device() != nullptr ? parts_.delivery.device()->info().name : "cpu";
   report.pinned = parts_.delivery.pinned();
-  report.workers = options.num_workers;
+  report.workers = parts_.workers.active();
+  report.max_workers = options.num_workers;
+  report.auto_workers = parts_.workers.chooses();
   report.empties = parts_.delivery.ring().empties();
   report.cached_known = cached_first;
   report.buffers = parts_.plan;

@@ -13,6 +13,7 @@
 
 namespace stoker {
 
+class ActiveWorkers;
 class Delivery;
 class ErrorPolicy;
 class Feeder;
@@ -28,6 +29,7 @@ struct ReporterParts {
   const Feeder& feeder;
   const ReadBuffers& buffers;
   const SampleTask& task;
+  const ActiveWorkers& workers;
   const ErrorPolicy& errors;
   NowFn now;
 };

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "loader/options.h"
 #include "loader/reader.h"
 #include "transfer/clock.h"
 #include "transfer/device.h"
@@ -20,6 +21,7 @@ struct LoaderSeams {
   // Called by the thread that decodes a sample, before it does and within its time: what makes decoding slow. May be
   // null.
   std::function<void(const SampleJob&)> slow_decode;
+  std::function<int32_t()> most_workers = DefaultWorkers;  // of kAutoWorkers
   // A device of the caller's own instead of the one that LoaderOptions::device names; may be null.
   std::unique_ptr<Device> device;
 };

@@ -15,16 +15,26 @@ int64_t WindowFor(uint32_t batch_size) {
   return std::clamp(fits, kMinWindow, kMaxWindow);
 }
 
+// Batches whose records are kept.
+size_t Batches(uint32_t batch_size, uint32_t batches_ahead) {
+  return kCountersOn ? static_cast<size_t>(WindowFor(batch_size) + batches_ahead + 1) : 1;
+}
+
+size_t Samples(uint32_t batch_size, uint32_t batches_ahead) {
+  return kCountersOn ? Batches(batch_size, batches_ahead) * batch_size : 1;
+}
+
 }  // namespace
 
 StallLog::StallLog(uint32_t batch_size, uint32_t batches_ahead)
     : batch_size_(batch_size),
-      samples_(kCountersOn ? static_cast<size_t>(WindowFor(batch_size) + batches_ahead + 1) * batch_size : 1),
-      batches_(kCountersOn ? static_cast<size_t>(WindowFor(batch_size) + batches_ahead + 1) : 1),
+      samples_(Samples(batch_size, batches_ahead)),
+      batches_(Batches(batch_size, batches_ahead)),
       fold_every_(WindowFor(batch_size) / 2) {}
 
-size_t StallLog::bytes() const noexcept {
-  return samples_.size() * sizeof(SampleRecord) + batches_.size() * sizeof(BatchRecord);
+size_t StallLog::BytesFor(uint32_t batch_size, uint32_t batches_ahead) noexcept {
+  return Samples(batch_size, batches_ahead) * sizeof(SampleRecord) +
+         Batches(batch_size, batches_ahead) * sizeof(BatchRecord);
 }
 
 void StallLog::Request(int64_t now_ns) noexcept {
@@ -256,13 +266,19 @@ void StallLog::Fold(int64_t now_ns) noexcept {
   half_ns_ = now_ns;
 }
 
+void StallLog::SetWorkers(uint32_t workers, int64_t now_ns) noexcept {
+  totals_.workers_ns += workers_ * (now_ns - workers_since_ns_);
+  workers_since_ns_ = now_ns;
+  workers_ = workers;
+}
+
 void StallLog::Restart(int64_t now_ns) noexcept {
   totals_ = {};
   fold_at_ = last_batch_ + fold_every_;
   if (begin_ns_ != 0) begin_ns_ = folded_ns_ = half_ns_ = now_ns;
+  workers_since_ns_ = begin_ns_;
   totals_.path = PathSums(begin_ns_);
-  StartLap(Lap::kSteps, begin_ns_);
-  StartLap(Lap::kEpoch, begin_ns_);
+  for (const Lap lap : {Lap::kSteps, Lap::kEpoch, Lap::kTuning}) StartLap(lap, begin_ns_);
 }
 
 StallTotals StallLog::Totals(int64_t now_ns) const noexcept {
@@ -271,12 +287,14 @@ StallTotals StallLog::Totals(int64_t now_ns) const noexcept {
   Walk(folded_ns_, now_ns,
        [&](Part part, int64_t from_ns, int64_t to_ns, const Step&) { totals.path.Add(part, from_ns, to_ns); });
   totals.wall_ns = now_ns - begin_ns_;
+  totals.workers_ns += workers_ * (now_ns - workers_since_ns_);
   // A wait that has not ended counts as far as it goes.
   if (waiting_) totals.stall_ns += now_ns - std::max(request_ns_, begin_ns_);
   return totals;
 }
 
 void StallLog::StartLap(Lap lap, int64_t now_ns) noexcept {
+  SetWorkers(workers_, now_ns);
   laps_[static_cast<size_t>(lap)] = {totals_, PathSums(now_ns)};
 }
 
@@ -288,6 +306,7 @@ StallTotals StallLog::LapTotals(Lap lap, int64_t now_ns) const noexcept {
   Walk(folded_ns_, now_ns,
        [&](Part part, int64_t from_ns, int64_t to_ns, const Step&) { totals.path.Add(part, from_ns, to_ns); });
   totals.wall_ns = now_ns - sums.path.begin_ns();
+  totals.workers_ns += workers_ * (now_ns - workers_since_ns_);
   if (waiting_) totals.stall_ns += now_ns - std::max(request_ns_, sums.path.begin_ns());
   return totals;
 }

@@ -62,9 +62,9 @@ struct BatchRecord {
   int64_t device_done_ns = 0;
 };
 
-// What is reported: some batches, or an epoch.
-enum class Lap : uint8_t { kSteps, kEpoch };
-inline constexpr size_t kLaps = 2;
+// What is reported, some batches or an epoch; and what the number of workers is chosen by.
+enum class Lap : uint8_t { kSteps, kEpoch, kTuning };
+inline constexpr size_t kLaps = 3;
 
 // Rings of records, in memory that is reserved at the start. Every half window the caller's thread walks back the
 // critical path and folds its older half into the totals, so that the shares of a run of any length are those of one
@@ -75,6 +75,8 @@ class StallLog {
  public:
   // `batches_ahead`: batches that may be in the pipeline beyond the one handed over.
   StallLog(uint32_t batch_size, uint32_t batches_ahead);
+  // What one made with these takes.
+  static size_t BytesFor(uint32_t batch_size, uint32_t batches_ahead) noexcept;
 
   SampleRecord& sample(int64_t sequence) noexcept { return samples_[static_cast<size_t>(sequence) % samples_.size()]; }
   const SampleRecord& sample(int64_t sequence) const noexcept {
@@ -96,6 +98,9 @@ class StallLog {
   // The caller's stream stood still for batches, on the device: a part of its step that is ours.
   void DeviceStalled(int64_t ns) noexcept { totals_.device_stall_ns += ns; }
 
+  // From now on so many workers may work at once.
+  void SetWorkers(uint32_t workers, int64_t now_ns) noexcept;
+
   // Begins the sums anew at `now_ns`, those of laps too.
   void Restart(int64_t now_ns) noexcept;
   // Walks the path up to now and returns the sums.
@@ -103,8 +108,6 @@ class StallLog {
   // Begins a lap: sums of their own, beside those of the whole.
   void StartLap(Lap lap, int64_t now_ns) noexcept;
   StallTotals LapTotals(Lap lap, int64_t now_ns) const noexcept;
-
-  size_t bytes() const noexcept;
 
   // For who looks at single records, on the caller's thread. The batches from first_held() to last_batch() are there
   // with all their samples, those that were dropped excepted; nothing is where the first is beyond the last.
@@ -161,9 +164,11 @@ class StallLog {
   int64_t folded_ns_ = 0;        // the path is blamed up to here for good
   int64_t half_ns_ = 0;          // the next fold goes up to here
   int64_t request_ns_ = 0;
-  int64_t last_batch_ = -1;  // handed over
-  int64_t fold_at_ = 0;      // the batch behind which the next fold is due
-  bool waiting_ = false;     // in Next()
+  uint32_t workers_ = 0;
+  int64_t workers_since_ns_ = 0;  // so many, and not in totals_ yet
+  int64_t last_batch_ = -1;       // handed over
+  int64_t fold_at_ = 0;           // the batch behind which the next fold is due
+  bool waiting_ = false;          // in Next()
 };
 
 }  // namespace stoker

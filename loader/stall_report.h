@@ -68,9 +68,11 @@ struct StallReport {
 
   std::string reader;  // its name and why it was chosen
   std::string device;
-  bool pinned = true;  // false: the copies are staged by the driver
-  int32_t workers = 0;
-  double cached_share = 0;  // of the reads that the page cache answered at once; only where the reader tries it first
+  bool pinned = true;         // false: the copies are staged by the driver
+  int32_t workers = 0;        // that work now
+  int32_t max_workers = 0;    // that there are buffers for
+  bool auto_workers = false;  // kAutoWorkers: the loader chooses how many of them work
+  double cached_share = 0;    // of the reads that the page cache answered at once; only where the reader tries it first
   bool cached_known = false;
   size_t budget_bytes = 0;          // planned and reserved
   size_t scratch_bytes = 0;         // grown since: decoders' and augmenters' scratch (part of the budget above)

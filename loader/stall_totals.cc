@@ -56,6 +56,7 @@ StallTotals StallTotals::Since(const StallTotals& base) const noexcept {
   StallTotals rest = *this;
   rest.stall_ns -= base.stall_ns;
   rest.device_stall_ns -= base.device_stall_ns;
+  rest.workers_ns -= base.workers_ns;
   rest.read_ns -= base.read_ns;
   rest.decode_ns -= base.decode_ns;
   rest.augment_ns -= base.augment_ns;

@@ -95,6 +95,7 @@ struct StallTotals {
   int64_t stall_ns = 0;  // the caller waited in Next()
   // Its stream on the device stood still for batches, while the host saw the caller at work.
   int64_t device_stall_ns = 0;
+  int64_t workers_ns = 0;  // how many workers might work, summed over the time; 0: not known
   int64_t read_ns = 0, decode_ns = 0, augment_ns = 0, copy_ns = 0, consumer_ns = 0;  // busy, summed over servers
   // Of callers that give their step to a device, what it took there: of the batches that it is known to be done with.
   int64_t device_step_ns = 0, device_steps = 0;

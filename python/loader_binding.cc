@@ -259,7 +259,13 @@ LoaderOptions OptionsFrom(const py::dict& given) {
   set("apply_exif", options.limits.apply_exif);
   set("strict", options.limits.strict);
   set("max_file_bytes", options.max_file_bytes);
-  set("num_workers", options.num_workers);
+  if (given.contains("num_workers") && py::isinstance<py::str>(given["num_workers"])) {
+    constexpr const char* kWords[] = {"auto"};
+    (void)EnumFrom<int>("num_workers", given["num_workers"].cast<std::string>(), kWords);
+    options.num_workers = kAutoWorkers;
+  } else {
+    set("num_workers", options.num_workers);
+  }
   set("prefetch_factor", options.prefetch_factor);
   choose("reader", options.reader, kReaders);
   set("queue_depth", options.queue_depth);

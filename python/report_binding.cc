@@ -43,6 +43,8 @@ void ForEachField(const Visit& visit) {
   visit("device", &StallReport::device);
   visit("pinned", &StallReport::pinned);
   visit("workers", &StallReport::workers);
+  visit("max_workers", &StallReport::max_workers);
+  visit("auto_workers", &StallReport::auto_workers);
   visit("cached_share", &StallReport::cached_share);
   visit("cached_known", &StallReport::cached_known);
   visit("budget_bytes", &StallReport::budget_bytes);

@@ -51,6 +51,7 @@ MAX_FUNCTION_LINES = 70
 WHOLE_TESTS = [
     "tests/augment/allocation_test.cc",
     "tests/augment/resample_test.cc",
+    "tests/bench/validate/auto_workers_test.cc",
     "tests/fake_cuda/fake_driver_test.cc",
     "tests/loader/allocation_test.cc",
     "tests/loader/copy_stall_test.cc",

@@ -40,6 +40,7 @@ LoaderOptions OptionsFor(const TrialConfig& config) {
   options.prefetch_factor = config.prefetch_factor;
   options.reader = ReaderKind::kPread;  // any that does not look into the page cache
   options.device = "cpu";
+  options.report_every = 0;
   return options;
 }
 
@@ -127,6 +128,7 @@ class Trial {
     LoaderSeams seams;
     seams.now = clock.now;
     seams.thread_cpu_now = clock.thread_cpu_now;
+    seams.most_workers = [most = config.most_workers] { return most; };
     seams.make_reader = [this](ReaderKind, const Source&, const Reader::Options& options, std::string& choice) {
       choice = "modelled";
       return MakeModelledReader(*source_, StorageFor(config_), options);
@@ -155,7 +157,7 @@ class Trial {
     for (int64_t i = 0; i < config_.warm_up; ++i) Step(i);
     if (config_.warm_up > 0) loader_->RestartReport();
     for (int64_t i = 0; i < config_.batches; ++i) Step(config_.warm_up + i);
-    return {loader_->Report(), std::max(decoding_.late(), stepping_.late())};
+    return {loader_->Report(), std::max(decoding_.late(), stepping_.late()), std::move(active_workers_)};
   }
 
  private:
@@ -182,7 +184,9 @@ class Trial {
     if (config_.foreign_copies_ns > 0 && work_) {
       work_->Copy(config_.foreign_copies_ns / SpeedOf(config_, Stage::kCopy));
     }
-    const int64_t ns = Faster(config_.step.Draw(config_.seed, kStepDice, index), SpeedOf(config_, Stage::kConsumer));
+    active_workers_.push_back(loader_->active_workers());
+    const double faster = SpeedOf(config_, Stage::kConsumer) / (config_.pace ? config_.pace(index) : 1);
+    const int64_t ns = Faster(config_.step.Draw(config_.seed, kStepDice, index), faster);
     if (on_stream) return work_->Step(static_cast<double>(ns));
     const int64_t begin_ns = clock_.now();
     clock_.pause(ns);
@@ -193,6 +197,7 @@ class Trial {
   const TrialClock clock_;
   const bool others_ = config_.off_cpu > 0 && clock_.neighbours != nullptr;
   Punctuality decoding_, stepping_;
+  std::vector<int32_t> active_workers_;
   std::shared_ptr<const OnePicture> source_;
   SimDevice* device_ = nullptr;  // the loader's
   std::optional<Loader> loader_;

@@ -17,9 +17,10 @@ namespace stoker {
 struct TrialConfig {
   uint64_t seed = 0;
   int32_t batch_size = 8;
-  int64_t warm_up = 8;   // batches that are taken before the report begins ...
-  int64_t batches = 64;  // ... and those that it is about
-  int32_t workers = 2;
+  int64_t warm_up = 8;       // batches that are taken before the report begins ...
+  int64_t batches = 64;      // ... and those that it is about
+  int32_t workers = 2;       // or kAutoWorkers ...
+  int32_t most_workers = 2;  // ... which chooses up to so many
   int32_t queue_depth = 8;
   int32_t prefetch_factor = 4;
 
@@ -31,7 +32,9 @@ struct TrialConfig {
   bool copy_waits = false;       // the link is slow to start rather than narrow
   double foreign_copies_ns = 0;  // of each step: the caller's own, on the same link
   ServiceTime step;              // of a batch: the caller's
-  bool step_on_device = false;   // it is the device's work, and the caller comes back at once
+  // How many times as long as told the step of a batch takes, counted from the first one of the warm-up. Null: as long.
+  std::function<double(int64_t batch)> pace = {};
+  bool step_on_device = false;  // it is the device's work, and the caller comes back at once
   // How many times as fast each stage is, with the same dice (indexed by Stage).
   std::array<double, kServedStages> speed = {1, 1, 1, 1};
 };
@@ -57,6 +60,7 @@ struct TrialResult {
   // By how much decoding, or the caller's step, took longer than it was told to, whichever was worse: 0.1: by 10 %.
   // What the machine was busy with then held the run back, too.
   double late = 0;
+  std::vector<int32_t> active_workers = {};  // after each of the batches, those of the warm-up too
 };
 
 // A JPEG whose decoding takes next to no time, kSmallSide pixels wide and high.

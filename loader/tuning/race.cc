@@ -90,11 +90,11 @@ void Race::EndRound() {
 }
 
 Race::Standing Race::StandingOf(const Lane& lane) const {
-  if (&lane == best()) return Standing::kAsGood;
+  if (&lane == best()) return Standing::kEqual;
   if (!lane.against || !lane.against->margin) return Standing::kOpen;
   const double low = lane.against->mean - *lane.against->margin, high = lane.against->mean + *lane.against->margin;
   if (high < 1 - kAsGood) return Standing::kWorse;
-  return low >= 1 - kAsGood ? Standing::kAsGood : Standing::kOpen;
+  return low >= 1 - kAsGood ? Standing::kEqual : Standing::kOpen;
 }
 
 int32_t Race::runs_left() const {

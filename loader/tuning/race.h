@@ -62,7 +62,7 @@ class Race {
   const Lane* knee() const;
 
  private:
-  enum class Standing : uint8_t { kOpen, kAsGood, kWorse };
+  enum class Standing : uint8_t { kOpen, kEqual, kWorse };
   Standing StandingOf(const Lane& lane) const;
   void EndRound();
   void PlanRound();

@@ -100,6 +100,8 @@ std::vector<Setting> Search::Candidates(Phase phase) const {
       settings = {Workers(space_.start, 1), Workers(space_.start, std::max(space_.cpus, int32_t{2}))};
       break;
     case Phase::kWorkers:
+      for (const int32_t workers : space_.workers) AddOnce(settings, Workers(so_far_, workers));
+      if (!settings.empty()) break;
       settings = {Workers(so_far_, 1), so_far_};
       if (model_) {
         for (const int32_t workers : WorkersAround(model_->Knee(space_.most_workers), space_.most_workers)) {
@@ -159,7 +161,7 @@ std::vector<Setting> Search::FinalSettings() const {
 
 std::vector<Setting> Search::GridSettings() const {
   std::vector<Setting> settings;
-  for (const int32_t workers : GridWorkers(space_.most_workers)) {
+  for (const int32_t workers : space_.workers.empty() ? GridWorkers(space_.most_workers) : space_.workers) {
     for (const int32_t prefetch : space_.prefetch_factors) {
       for (const int32_t depth : space_.queue_depths) {
         for (const ReaderKind reader : space_.readers) settings.push_back({workers, prefetch, depth, reader});

@@ -13,11 +13,12 @@
 
 namespace stoker {
 
-// What may be chosen from. Lists are ascending, without repeats, and not empty.
+// What may be chosen from. Lists are ascending, without repeats, and not empty but where that means something.
 struct SearchSpace {
-  int32_t cpus = 1;          // that may be used
-  int32_t most_workers = 2;  // 1 or more
-  Setting start = {};        // what knobs are that have not been looked at yet
+  int32_t cpus = 1;                   // that may be used
+  int32_t most_workers = 2;           // 1 or more
+  Setting start = {};                 // what knobs are that have not been looked at yet
+  std::vector<int32_t> workers = {};  // the numbers to run; empty: around what the model predicts, and the grid's
   std::vector<int32_t> prefetch_factors = {1, 2, 4, 8};
   std::vector<int32_t> queue_depths = {8, 32, 128};
   std::vector<ReaderKind> readers = {ReaderKind::kAuto, ReaderKind::kUring, ReaderKind::kPread};

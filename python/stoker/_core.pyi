@@ -325,7 +325,17 @@ class StallReport:
     @property
     def pinned(self) -> bool: ...
     @property
-    def workers(self) -> int: ...
+    def workers(self) -> int:
+        """That work now."""
+
+    @property
+    def max_workers(self) -> int:
+        """That there are buffers for."""
+
+    @property
+    def auto_workers(self) -> bool:
+        """``num_workers="auto"``: the loader chooses how many of them work."""
+
     @property
     def cached_share(self) -> float:
         """Of the reads that the page cache answered, where that is asked first (`cached_known`)."""
@@ -493,6 +503,43 @@ class StepReport:
     @property
     def json(self) -> str:
         """The same as a line of JSON; bench/report.schema.json describes it."""
+
+@final
+class Search:
+    """The search for the smallest setting that is as good as the best: what to run next, and what that came to.
+
+    The same answers always lead to the same questions. For one thread at a time.
+    """
+
+    def __init__(self, cpus: int = 0, full: bool = False, rounds: int = 3, most_rounds: int = 7) -> None:
+        """cpus: 0 for those that the process may use, its share of them where it is one of several ranks.
+
+        full: every combination, not only those that the model predicts to matter.
+        rounds, most_rounds: how often each setting of a race is run.
+        """
+
+    def next(self) -> dict[str, Any] | None:
+        """The setting to run, by the names of a loader's arguments; None: the search is over."""
+
+    def add(self, report: StallReport, first_batch_seconds: float, cpu_seconds_per_1000: float,
+            memory_bytes: int) -> None:
+        """What a run of :meth:`next`'s setting gave. Raises RuntimeError where the search is over."""
+
+    def fail(self, reason: str) -> None:
+        """It could not be run, and is not asked for again. Raises RuntimeError where the search is over."""
+
+    def found(self) -> dict[str, Any] | None:
+        """As :class:`stoker.Recommendation` has it; also before the end. None where no run has succeeded."""
+
+    @property
+    def round(self) -> int: ...
+    @property
+    def words(self) -> str:
+        """What :meth:`next` is about: "number of workers: 4 workers, prefetch 2, depth 32, auto"; "over"."""
+
+    @property
+    def runs_left(self) -> int:
+        """About, and rather too many."""
 
 @final
 class Overview:

@@ -30,7 +30,7 @@ class Batches(Iterator[list[torch.Tensor]]):
         self._order = order
         self._run = 0  # the native loader's number of the chunk under way
         self._between_chunks = Lock()
-        if loader.num_workers > 0:  # else, as torch's, nothing is drawn before the first batch is asked for
+        if loader.num_workers != 0:  # else, as torch's, nothing is drawn before the first batch is asked for
             self._next_chunk(0)
 
     def __len__(self) -> int:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
 from stoker import _core
 from stoker.cores import make_core
@@ -40,7 +40,9 @@ class Loader:
     transform: :func:`stoker.train`, a :class:`stoker.Transform`, a list of ops, or a torchvision transform; by default
         the dataset's own.
     shuffle, seed, drop_last: the order. With several ranks, each gets the same number of samples.
-    num_workers: decoding threads; 0 decodes on the reading thread; by default one for each usable CPU.
+    num_workers: decoding threads; 0 decodes on the reading thread. "auto" (or -1) begins with one for each usable CPU,
+        shared with the other ranks of the machine, and then lets no more of them work than your step keeps busy:
+        ``stalls().workers``.
     prefetch_factor: batches ready or being filled ahead, for all workers together, 1 to 64.
     output: "torch", "numpy" (no bfloat16), "jax" or "dlpack".
     device: "cpu"; "cuda", "cuda:N" or a GPU's UUID, where batches are then given, copied ahead of the step on a stream
@@ -70,7 +72,8 @@ class Loader:
     """
 
     def __init__(self, dataset: Any, batch_size: int = 64, transform: object = None, *, shuffle: bool = True,
-                 seed: int = 0, drop_last: bool = False, num_workers: int | None = None, prefetch_factor: int = 2,
+                 seed: int = 0, drop_last: bool = False, num_workers: int | Literal["auto"] = "auto",
+                 prefetch_factor: int = 2,
                  output: str = "torch", device: str = "cpu", borrow: bool = False, normalize_on: str = "auto",
                  near_device: bool = True, rank: int | None = None, world_size: int | None = None,
                  on_error: str = "raise", max_errors: int | None = None, return_ids: bool = False,
@@ -84,6 +87,8 @@ class Loader:
         self.dataset = dataset
         self.batch_size = batch_size
         recipe = lower(own_transform if transform is None else transform)
+        self._files = files
+        self._recipe = recipe
         self._return_ids = return_ids
         self._return_valid = on_error == "mask"
         self._world_size = world_size

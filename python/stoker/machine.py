@@ -32,11 +32,11 @@ def overview(path: PathLike | None = None, *, num_workers: int | None = None, de
 def log_overview(core: _core.Loader, path: str) -> None:
     """Writes it to the log, short, at level INFO; what does not fit as warnings. Takes some milliseconds."""
     stalls = core.stalls()
-    looked_at = (os.path.dirname(path), stalls.workers, stalls.device)
+    looked_at = (os.path.dirname(path), stalls.max_workers, stalls.device)
     if looked_at in _looked_at:
         return
     _looked_at.add(looked_at)
-    found = overview(path, num_workers=stalls.workers, device=stalls.device, planned_bytes=stalls.budget_bytes)
+    found = overview(path, num_workers=stalls.max_workers, device=stalls.device, planned_bytes=stalls.budget_bytes)
     for level, lines in ((logging.INFO, found.short.splitlines()), (logging.WARNING, found.warnings)):
         for line in lines:
             if line not in _said and not line.startswith("  warning"):

@@ -11,7 +11,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from types import GenericAlias
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler, default_collate
@@ -52,7 +52,8 @@ class DataLoader:
         are sharded by the sampler alone. Crops and flips are functions of the epoch's seed, which is drawn where torch
         draws its workers', and of the sample's place in the order: the same for every num_workers.
     batch_sampler: only ``BatchSampler(sampler, batch_size, drop_last)`` itself.
-    num_workers: decoding threads; 0 is one thread beside yours.
+    num_workers: decoding threads; 0 is one thread beside yours. Beyond torch's: "auto" lets as many work as your step
+        keeps busy, up to one for each usable CPU, shared with the other ranks of the machine.
     prefetch_factor: batches ready or being filled ahead, for all workers together, 1 to 64; 2 where it is None.
     pin_memory: batches lie in page-locked memory where there is a CUDA device (else one warning), loaded there, not
         copied. ``batch.to(device, non_blocking=True)`` may be followed by dropping the batch: its memory is used again
@@ -80,6 +81,8 @@ class DataLoader:
     decode: "exact" gives the pixels of a full decode; "fast" may decode JPEGs at a smaller scale.
     strict: pictures that end early or that a decoder complains of are errors, as Pillow's cut files are; each one is
         then decoded to its end. Otherwise they are given and counted (``stalls().decoder_warnings``).
+    reader: "auto", "io_uring" or "pread".
+    queue_depth: reads in flight, 1 to 1024; 32 where it is None.
     memory_limit: bytes for all buffers; by default a quarter of what is free.
     report_every: batches between two lines in the log of ``logging.getLogger("stoker")``, at level INFO, or WARNING
         where memory grows or steps became slower; epochs end with one, too. 0 for none.
@@ -97,15 +100,15 @@ class DataLoader:
 
     def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None,
                  sampler: Iterable[int] | None = None, batch_sampler: Iterable[list[int]] | None = None,
-                 num_workers: int = 0, collate_fn: Callable[[list[Any]], Any] | None = None, pin_memory: bool = False,
-                 drop_last: bool = False, timeout: float = 0,
+                 num_workers: int | Literal["auto"] = 0, collate_fn: Callable[[list[Any]], Any] | None = None,
+                 pin_memory: bool = False, drop_last: bool = False, timeout: float = 0,
                  worker_init_fn: Callable[[int], None] | None = None, multiprocessing_context: Any = None,
                  generator: torch.Generator | None = None, *, prefetch_factor: int | None = None,
                  persistent_workers: bool = False, pin_memory_device: str = "", in_order: bool = True,
                  device: str | torch.device | None = None, borrow: bool = False, normalize_on: str = "auto",
                  near_device: bool = True, return_ids: bool = False, on_error: str = "raise",
-                 max_errors: int | None = None, decode: str = "exact", strict: bool = False,
-                 memory_limit: int | None = None, report_every: int = 500,
+                 max_errors: int | None = None, decode: str = "exact", strict: bool = False, reader: str = "auto",
+                 queue_depth: int | None = None, memory_limit: int | None = None, report_every: int = 500,
                  report_file: PathLike | None = None) -> None:
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
@@ -117,7 +120,7 @@ class DataLoader:
             raise ValueError("sampler and shuffle exclude each other")
         if collate_fn is not None and collate_fn is not default_collate:
             raise ValueError("collate_fn: samples are batched natively; work on the batch after the loader instead")
-        if timeout < 0 or num_workers < 0:
+        if timeout < 0 or (not isinstance(num_workers, str) and num_workers < 0):
             raise ValueError(f"timeout and num_workers must not be negative: {timeout}, {num_workers}")
         _warn_of_unused(worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context,
                         pin_memory_device=pin_memory_device or None)
@@ -138,7 +141,7 @@ class DataLoader:
         self.worker_init_fn = worker_init_fn
         self.multiprocessing_context = multiprocessing_context
         self.generator = generator
-        self.prefetch_factor = 2 if prefetch_factor is None and num_workers > 0 else prefetch_factor
+        self.prefetch_factor = 2 if prefetch_factor is None and num_workers != 0 else prefetch_factor
         self.persistent_workers = persistent_workers
         self.pin_memory_device = pin_memory_device
         self.in_order = in_order
@@ -153,7 +156,8 @@ class DataLoader:
         self._options = {
             "batch_size": batch_size, "drop_last": drop_last, "num_workers": num_workers,
             "prefetch_factor": prefetch_factor, "on_error": on_error, "max_errors": max_errors, "decode": decode,
-            "strict": strict, "memory_limit": memory_limit, "grow_slots": True,
+            "strict": strict, "reader": reader, "queue_depth": queue_depth, "memory_limit": memory_limit,
+            "grow_slots": True,
             "normalize_on": normalize_on, "near_device": near_device, **self._placement.options,
             "report_every": report_every, "report_file": None if report_file is None else os.fspath(report_file),
         }

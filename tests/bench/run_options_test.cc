@@ -44,11 +44,17 @@ TEST(RunOptions, HaveTheDefaultsOfTheHelp) {
   EXPECT_EQ(options.path, "photos");
   EXPECT_EQ(options.epochs, 1);
   EXPECT_EQ(options.loader.batch_size, 64);
-  EXPECT_EQ(options.loader.num_workers, -1);
+  EXPECT_EQ(options.loader.num_workers, kAutoWorkers);
   EXPECT_TRUE(options.loader.shuffle);
   EXPECT_EQ(options.loader.on_error, OnError::kRaise);
   EXPECT_EQ(options.loader.recipe.element, ElementType::kUint8);
   EXPECT_EQ(options.loader.max_file_bytes, int64_t{256} << 20);
+}
+
+TEST(RunOptions, TakeAWordForWorkersThatAreChosen) {
+  EXPECT_EQ(Parse({"p", "--num-workers", "auto"}).loader.num_workers, kAutoWorkers);
+  EXPECT_EQ(Parse({"p", "--num-workers", "7"}).loader.num_workers, 7);
+  EXPECT_THAT(Refusal({"p", "--num-workers", "many"}), testing::AllOf(HasSubstr("--num-workers"), HasSubstr("many")));
 }
 
 TEST(RunOptions, TakeEveryOption) {

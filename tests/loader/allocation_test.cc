@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "loader/file_source.h"
 #include "loader/loader.h"
+#include "loader/seams.h"
 #include "tests/loader/picture_folder.h"
 
 namespace {
@@ -66,12 +68,16 @@ TEST(Streaming, ComesToAllocateNothingOver100Batches) {
       LoaderOptions options;
       options.batch_size = 4;
       options.recipe = EvalRecipe(32, ElementType::kFloat32);
-      options.num_workers = 2;
+      options.num_workers = kAutoWorkers;
+      options.read_deadline_seconds = 3000;
       options.device = device;
       options.reader = reader;
       options.report_every = 0;  // a report is a text: it allocates
       options.live_feed = false;
-      Loader loader(options, OpenFolder(folder.string()));
+      LoaderSeams seams;
+      seams.most_workers = [] { return 2; };
+      seams.now = []() noexcept { return 100 * SteadyNow(); };  // their number is looked at every few epochs
+      Loader loader(options, OpenFolder(folder.string()), std::move(seams));
       // A worker may meet its first sample late where the machine is busy: so the first quiet stretch counts. What
       // allocates while streaming never has one.
       bool quiet = false;

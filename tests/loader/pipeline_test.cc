@@ -102,6 +102,30 @@ TEST(LoaderOrder, DoesNotDependOnWhenReadsArrive) {
   }
 }
 
+TEST(LoaderOrder, DoesNotDependOnHowManyWorkWhen) {
+  LoaderOptions options = SmallOptions();
+  const std::vector<LoadedBatch> expected = Load(options, 20);
+  options.num_workers = kAutoWorkers;
+  options.read_deadline_seconds = 3000;
+  for (const bool choose : {false, true}) {
+    SCOPED_TRACE(choose);
+    LoaderSeams seams;
+    seams.most_workers = [] { return 5; };
+    // So that a window is over with every 32nd batch.
+    if (choose) seams.now = []() noexcept { return 100 * SteadyNow(); };
+    Loader loader(options, OpenFolder(Pictures().string()), std::move(seams));
+    std::vector<LoadedBatch> batches;
+    for (int epoch = 0; epoch < 20; ++epoch) {
+      while (const auto batch = loader.Next()) {
+        batches.push_back(Copy(*batch));
+        if (!choose) loader.SetActiveWorkers(1 + static_cast<int32_t>(batches.size() * 7 % 5));
+      }
+    }
+    EXPECT_EQ(batches, expected);
+    EXPECT_EQ(loader.Report().auto_workers, choose);
+  }
+}
+
 TEST(LoaderOrder, GivesEverySampleOnceAnEpochAndAnotherOrderInTheNext) {
   const std::vector<LoadedBatch> batches = Load(SmallOptions(), 2);
   std::vector<int64_t> first, second;

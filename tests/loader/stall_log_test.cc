@@ -177,6 +177,21 @@ TEST(StallLog, CountsAWaitThatHasNotEndedAsFarAsItGoes) {
   EXPECT_EQ(log.Totals(1000).stall_ns, log.Totals(400).stall_ns);
 }
 
+TEST(StallLog, SumsHowManyWorkersMightWorkOverTheTime) {
+  StallLog log = LogOfOne(false);
+  const int64_t begin = log.begin_ns();
+  log.Restart(begin);
+  log.SetWorkers(4, begin);
+  EXPECT_EQ(log.Totals(begin + 100).workers_ns, 400);
+  log.SetWorkers(1, begin + 100);
+  log.StartLap(Lap::kSteps, begin + 150);
+  EXPECT_EQ(log.Totals(begin + 200).workers_ns, 500);
+  EXPECT_EQ(log.LapTotals(Lap::kSteps, begin + 200).workers_ns, 50);
+  EXPECT_EQ(log.LapTotals(Lap::kEpoch, begin + 200).workers_ns, 500);
+  log.Restart(begin + 200);
+  EXPECT_EQ(log.Totals(begin + 230).workers_ns, 30);
+}
+
 TEST(StallLog, KeepsTheSumsOfALapBesideThoseOfTheWhole) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import stoker
 import torch
 from photographs import FIXED, SAMPLES, Indices, batches_of_ids, make_folder
 from stoker.torch import DataLoader
@@ -92,6 +93,24 @@ def test_what_torch_refuses_is_refused(dataset: Any, arguments: dict[str, Any]) 
 def test_a_context_object_is_as_good_as_its_name(dataset: Any) -> None:
     with pytest.warns(UserWarning, match="multiprocessing_context"):
         DataLoader(dataset, num_workers=1, multiprocessing_context=multiprocessing.get_context("spawn"))
+
+
+def test_workers_may_be_chosen_while_running(dataset: Any) -> None:
+    loader = DataLoader(dataset, num_workers="auto")
+    assert (loader.num_workers, loader.prefetch_factor) == ("auto", 2)
+    assert len(list(loader)) == SAMPLES
+    stalls = loader.stalls()
+    assert stalls.auto_workers and 1 <= stalls.workers <= stalls.max_workers
+    with pytest.raises(ValueError, match='num_workers: "many" .allowed: "auto"'):
+        DataLoader(dataset, num_workers="many")  # type: ignore[arg-type]
+
+
+def test_workers_of_the_plain_loader_are_chosen_unless_given(dataset: Any) -> None:
+    auto = [stoker.Loader(dataset, **given).stalls() for given in ({}, {"num_workers": "auto"}, {"num_workers": -1})]
+    assert all(stalls.auto_workers for stalls in auto)
+    assert len({stalls.max_workers for stalls in auto}) == 1
+    given = stoker.Loader(dataset, num_workers=3).stalls()
+    assert (given.auto_workers, given.workers, given.max_workers) == (False, 3, 3)
 
 
 ATTRIBUTES = ("batch_size", "drop_last", "num_workers", "pin_memory", "timeout", "prefetch_factor", "generator",

@@ -36,8 +36,8 @@ def _rows(batches: list[list[torch.Tensor]]) -> set[bytes]:
     return {row.numpy().tobytes() for batch in batches for row in batch[0]}
 
 
-@pytest.mark.parametrize("num_workers", [1, 2, 4])
-def test_bytes_do_not_depend_on_the_number_of_workers(folder: Path, num_workers: int) -> None:
+@pytest.mark.parametrize("num_workers", [1, 2, 4, "auto"])
+def test_bytes_do_not_depend_on_the_number_of_workers(folder: Path, num_workers: int | str) -> None:
     torch.manual_seed(0)
     expected = _crops(folder, shuffle=True, num_workers=0)
     torch.manual_seed(0)

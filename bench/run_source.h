@@ -1,0 +1,17 @@
+// The data that the command line of `stoker run` names.
+#pragma once
+
+#include <memory>
+
+#include "bench/run_options.h"
+#include "loader/file_source.h"
+
+namespace stoker {
+
+// The folder or the list. Throws std::system_error naming the path, Error naming what is wrong in it.
+std::unique_ptr<FileSource> OpenSource(const RunOptions& options, ScanSummary* summary = nullptr);
+
+// Under `--transform none` the batch's size is that of the first picture. Throws Error naming it where it is bad.
+ImageSize FirstPictureSize(const FileSource& source, const LoaderOptions& options);
+
+}  // namespace stoker
