@@ -6,6 +6,8 @@
 #include <exception>
 #include <filesystem>
 
+#include "bench/bench_command.h"
+#include "bench/budget_command.h"
 #include "bench/doctor_command.h"
 #include "bench/explain_command.h"
 #include "bench/run_command.h"
@@ -37,6 +39,13 @@ int Synth(const std::filesystem::path& folder, const SyntheticOptions& options) 
   return kExitOk;
 }
 
+// The command line as it was typed, but for quotes.
+std::string Typed(int argc, char** argv) {
+  std::string line = "stoker";
+  for (int i = 1; i < argc; ++i) line += fmt::format(" {}", argv[i]);
+  return line;
+}
+
 int Main(int argc, char** argv) {
   const double start = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   CLI::App app("Stoker keeps GPUs fed with training samples and says what starves them.");
@@ -47,6 +56,10 @@ int Main(int argc, char** argv) {
   CLI::App& run = *app.add_subcommand("run", kRunHelp);
   RunCommandLine run_line;
   run_line.AddTo(run);
+
+  CLI::App& bench = *app.add_subcommand("bench", kBenchHelp);
+  SweepCommandLine bench_line;
+  bench_line.AddTo(bench);
 
   CLI::App& synth =
       *app.add_subcommand("synth", "Writes a small seeded set of photograph-like pictures to try things on.");
@@ -66,6 +79,10 @@ int Main(int argc, char** argv) {
   DoctorOptions doctor_options;
   AddDoctorOptions(doctor, doctor_options);
 
+  CLI::App& budget = *app.add_subcommand("budget", kBudgetHelp);
+  BudgetCommandLine budget_line;
+  budget_line.AddTo(budget);
+
   CLI::App& validate = *app.add_subcommand("validate", kValidateHelp);
   ValidateOptions validate_options;
   AddValidateOptions(validate, validate_options);
@@ -83,6 +100,8 @@ int Main(int argc, char** argv) {
     if (validate.parsed()) return ValidateCommand(validate_options);
     if (top.parsed()) return TopCommand(top_options);
     if (explain.parsed()) return ExplainCommand(explain_options);
+    if (bench.parsed()) return BenchCommand(bench_line.Finish(), Typed(argc, argv));
+    if (budget.parsed()) return BudgetCommand(budget_line.Finish());
     if (doctor.parsed()) return DoctorCommand(doctor_options);
     if (synth.parsed()) return Synth(folder, synth_options);
     return RunCommand(run_line.Finish(), start);
