@@ -2,9 +2,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "bench/bench_command.h"
 #include "bench/budget_command.h"
@@ -44,6 +48,17 @@ std::string Typed(int argc, char** argv) {
   std::string line = "stoker";
   for (int i = 1; i < argc; ++i) line += fmt::format(" {}", argv[i]);
   return line;
+}
+
+// What stands behind a bare "--", for the program that `stoker bench --peers` becomes; it is taken away from the
+// others.
+std::vector<std::string> TakeRest(int& argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "bench") return {};
+  char** const end = argv + argc;
+  char** const mark = std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+  if (mark == end) return {};
+  argc = static_cast<int>(mark - argv);
+  return {mark + 1, end};
 }
 
 int Main(int argc, char** argv) {
@@ -96,11 +111,13 @@ int Main(int argc, char** argv) {
   AddExplainOptions(explain, explain_options);
 
   try {
+    const std::string typed = Typed(argc, argv);
+    const std::vector<std::string> rest = TakeRest(argc, argv);
     app.parse(argc, argv);
     if (validate.parsed()) return ValidateCommand(validate_options);
     if (top.parsed()) return TopCommand(top_options);
     if (explain.parsed()) return ExplainCommand(explain_options);
-    if (bench.parsed()) return BenchCommand(bench_line.Finish(), Typed(argc, argv));
+    if (bench.parsed()) return BenchCommand(bench_line.Finish(rest), typed);
     if (budget.parsed()) return BudgetCommand(budget_line.Finish());
     if (doctor.parsed()) return DoctorCommand(doctor_options);
     if (synth.parsed()) return Synth(folder, synth_options);

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "loader/options.h"
 
@@ -122,8 +123,6 @@ void SweepCommandLine::AddTo(CLI::App& command) {
   AddKnobs(command);
   AddScenarios(command);
   AddRuns(command);
-  command.allow_extras();  // those of --peers
-  command_ = &command;
 }
 
 SearchSpace SweepCommandLine::MakeSpace() const {
@@ -171,13 +170,10 @@ std::vector<Scenario> SweepCommandLine::MakeScenarios(const RunOptions& job) con
   return scenarios;
 }
 
-SweepOptions SweepCommandLine::Finish() const {
+SweepOptions SweepCommandLine::Finish(std::vector<std::string> rest) const {
   SweepOptions options = options_;
-  options.peers_arguments = command_->remaining();
-  if (!options.peers && !options.peers_arguments.empty()) {
-    throw std::invalid_argument(
-        fmt::format("bench has no option {}; see stoker bench --help", options.peers_arguments.front()));
-  }
+  if (!options.peers && !rest.empty()) throw std::invalid_argument("what follows -- is for --peers");
+  options.peers_arguments = std::move(rest);
   options.job = job_.Finish();
   options.plan.space = MakeSpace();
   options.plan.scenarios = MakeScenarios(options.job);

@@ -29,8 +29,9 @@ class SweepCommandLine {
  public:
   // Adds the options to `command`, which must outlive this object's use.
   void AddTo(CLI::App& command);
-  // What was given, checked as a whole. Throws std::invalid_argument naming the option, its value and what is allowed.
-  SweepOptions Finish() const;
+  // What was given, checked as a whole; `rest`: what is for the program of --peers. Throws std::invalid_argument naming
+  // the option, its value and what is allowed.
+  SweepOptions Finish(std::vector<std::string> rest = {}) const;
 
  private:
   void AddKnobs(CLI::App& command);
@@ -39,7 +40,6 @@ class SweepCommandLine {
   std::vector<Scenario> MakeScenarios(const RunOptions& job) const;
   SearchSpace MakeSpace() const;
 
-  CLI::App* command_ = nullptr;
   RunCommandLine job_;
   SweepOptions options_;
   std::vector<int32_t> workers_, prefetch_factors_, queue_depths_, batch_sizes_;

@@ -85,7 +85,9 @@ def test_holds_the_package_and_its_programs_only(wheel: Path) -> None:
     package = {f"stoker/{path.name}" for path in (ROOT / "python/stoker").iterdir()
                if path.suffix in (".py", ".pyi", ".typed")}
     native = {"stoker/_core.so", "stoker/lib/libstoker.so.0", "stoker/lib/libstoker_opencv.so", "stoker/bin/stoker"}
-    assert {name for name in names if ".dist-info/" not in name} == package | native
+    peers = {f"stoker/share/stoker/peers/{path.name}" for path in (ROOT / "bench/peers").iterdir()
+             if path.suffix == ".py" or path.name == "requirements.txt"}
+    assert {name for name in names if ".dist-info/" not in name} == package | native | peers
 
 
 def test_works_where_nothing_else_is_installed(empty: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -88,7 +89,7 @@ TEST(HtmlReport, TakesNamesThatAreNoUtf8) {
   EXPECT_THAT(HtmlReport(JsonOf({}, "photo\xff")), HasSubstr("photo\xef\xbf\xbd"));
 }
 
-// What a browser makes of a page; empty: there is none, or it does not run here.
+// What a browser makes of a page's content; empty: there is none, or it does not run here.
 std::string Rendered(const std::string& page) {
   const TempFolder folder;
   std::ofstream(folder.path() / "report.html", std::ios::binary) << page;
@@ -100,7 +101,8 @@ std::string Rendered(const std::string& page) {
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   std::string text;
   for (int c = std::fgetc(pipe.get()); c != EOF; c = std::fgetc(pipe.get())) text += static_cast<char>(c);
-  return text;
+  const size_t begin = std::min(text.find("<main"), text.size());  // not the scripts, which have all the words too
+  return text.substr(begin, text.find("</main>") - begin);
 }
 
 TEST(HtmlReport, ABrowserDrawsIt) {

@@ -59,9 +59,22 @@ TEST(SweepOptions, RefusalsNameTheOption) {
   EXPECT_THAT(Refusal("photos --try-workers 0"), HasSubstr("--try-workers has 0 (allowed: 1 to 1024)"));
   EXPECT_THAT(Refusal("photos --try-step-ms -1"), HasSubstr("--try-step-ms has -1"));
   EXPECT_THAT(Refusal("photos --try-batch-size 70000"), HasSubstr("--try-batch-size"));
-  EXPECT_THAT(Refusal("photos --num-workers 3"), HasSubstr("bench has no option --num-workers"));
+  EXPECT_THAT(Refusal("photos --num-workers 3"), HasSubstr("--num-workers"));
   EXPECT_THAT(Refusal("photos --step-ms 3 --step-from x"), HasSubstr("exclude each other"));
   EXPECT_THAT(Refusal(""), HasSubstr("give a folder"));
+}
+
+TEST(SweepOptions, WhatFollowsIsForPeersAlone) {
+  CLI::App app;
+  SweepCommandLine command;
+  command.AddTo(app);
+  app.parse("photos --peers");
+  EXPECT_THAT(command.Finish({"--rounds", "1"}).peers_arguments, ElementsAre("--rounds", "1"));
+  CLI::App other;
+  SweepCommandLine without;
+  without.AddTo(other);
+  other.parse("photos");
+  EXPECT_THROW((void)without.Finish({"--rounds"}), std::invalid_argument);
 }
 
 TEST(SweepOptions, TheStepOfARealJobIsTheMedianWithoutItsStalls) {
