@@ -33,6 +33,18 @@ constexpr const char* kRunHelp =
     "\n"
     "Exit codes: 0 done, 1 failed while running, 2 a wrong option, path or list, 130 interrupted (report printed).";
 
+void AddSynthOptions(CLI::App& command, std::string& folder, SyntheticOptions& options) {
+  command.add_option("folder", folder, "Where to; left alone where the same set is there already")->required();
+  command.add_option("--pictures", options.pictures, "How many, 1 to 1000000")
+      ->option_text("N [600]")
+      ->check(CLI::Range(1, 1000000).description(""));
+  command.add_option("--classes", options.classes, "Class folders, 1 to 1000")
+      ->option_text("N [10]")
+      ->check(CLI::Range(1, 1000).description(""));
+  command.add_option("--seed", options.seed, "Another seed gives other pictures")->option_text("N [1]");
+  command.add_flag("!--no-odd-files", options.odd_files, "Only good RGB and gray JPEGs");
+}
+
 int Synth(const std::filesystem::path& folder, const SyntheticOptions& options) {
   if (SyntheticSetExists(folder, options)) {
     fmt::print(stderr, "{} is there already\n", folder.string());
@@ -80,15 +92,7 @@ int Main(int argc, char** argv) {
       *app.add_subcommand("synth", "Writes a small seeded set of photograph-like pictures to try things on.");
   std::string folder;
   SyntheticOptions synth_options;
-  synth.add_option("folder", folder, "Where to; left alone where the same set is there already")->required();
-  synth.add_option("--pictures", synth_options.pictures, "How many, 1 to 1000000")
-      ->option_text("N [600]")
-      ->check(CLI::Range(1, 1000000).description(""));
-  synth.add_option("--classes", synth_options.classes, "Class folders, 1 to 1000")
-      ->option_text("N [10]")
-      ->check(CLI::Range(1, 1000).description(""));
-  synth.add_option("--seed", synth_options.seed, "Another seed gives other pictures")->option_text("N [1]");
-  synth.add_flag("!--no-odd-files", synth_options.odd_files, "Only good RGB and gray JPEGs");
+  AddSynthOptions(synth, folder, synth_options);
 
   CLI::App& doctor = *app.add_subcommand("doctor", kDoctorHelp);
   DoctorOptions doctor_options;

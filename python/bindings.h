@@ -14,5 +14,6 @@ void BindStepReport(pybind11::module_& module);
 void BindSource(pybind11::module_& module);
 void BindLoader(pybind11::module_& module);
 void BindForeignBatches(pybind11::module_& module);
+void BindTuning(pybind11::module_& module);
 
 }  // namespace stoker

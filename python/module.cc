@@ -18,5 +18,6 @@ PYBIND11_MODULE(_core, module) {
   stoker::BindSource(module);
   stoker::BindLoader(module);
   stoker::BindForeignBatches(module);
+  stoker::BindTuning(module);
   module.def("leave", &stoker::Leave);
 }

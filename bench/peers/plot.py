@@ -28,7 +28,6 @@ def draw(result: dict[str, Any], file: Path) -> None:
 
 def _drawn(result: dict[str, Any]) -> str:
     from matplotlib import rc_context
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
     rates = {loader: summary.spreads(result["runs"], loader, about["best_workers"])["images_per_second"]
@@ -59,7 +58,7 @@ def _drawn(result: dict[str, Any]) -> str:
         for spine in axes.spines.values():
             spine.set_visible(False)
         text = io.StringIO()
-        FigureCanvasSVG(figure).print_svg(text, metadata={"Date": None})
+        figure.savefig(text, format="svg", metadata={"Date": None})
         return text.getvalue()
 
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <system_error>
 #include <utility>
 
 namespace stoker {
@@ -34,7 +35,7 @@ SweepResult Sweep::Run() {
     CompareAlternatives(result_.scenarios.front());
   }
   result_.interrupted = stop_();
-  if (!result_.interrupted) log_.End();
+  if (!result_.interrupted) Keep([this] { log_.End(); });
   result_.foreign_cpus = Median(foreign_);
   return result_;
 }
@@ -91,15 +92,25 @@ std::optional<Measurement> Sweep::RunSteadily(int part, const Scenario& scenario
     if (result_.restarts < kRestarts) {
       ++result_.restarts;
       again_ = true;
-      log_.Restart(part);
+      Keep([&] { log_.Restart(part); });
       listener_.remark("it stays that way: what was run before cannot be compared, and is made again");
       return std::nullopt;
     }
     result_.unsteady = true;
   }
   if (measurement.error.empty()) foreign_.push_back(measurement.foreign_cpus);
-  log_.Add(part, measurement);
+  Keep([&] { log_.Add(part, measurement); });
   return measurement;
+}
+
+void Sweep::Keep(const std::function<void()>& write) {
+  if (!kept_) return;
+  try {
+    write();
+  } catch (const std::system_error& error) {
+    kept_ = false;
+    listener_.remark(fmt::format("{}: the sweep goes on, but cannot be resumed", error.what()));
+  }
 }
 
 void Sweep::CompareAlternatives(const ScenarioResult& first) {

@@ -58,8 +58,8 @@ struct SweepListener {
 };
 
 // A run during which the CPUs were busy with something else, more or less than during the runs before, is made again;
-// where that has become the rule, its scenario begins again. `stop` is asked between runs. Throws std::system_error
-// where the log cannot be written.
+// where that has become the rule, its scenario begins again. `stop` is asked between runs. Where the log cannot be
+// written any more, a remark says so and the sweep goes on.
 class Sweep {
  public:
   Sweep(SweepPlan plan, RunOnce run, RunLog& log, SweepListener listener, std::function<bool()> stop);
@@ -72,6 +72,7 @@ class Sweep {
   bool IsSpoiled(const Measurement& measurement) const;
   ScenarioResult SearchOne(int part, const Scenario& scenario);
   void CompareAlternatives(const ScenarioResult& first);
+  void Keep(const std::function<void()>& write);
   void Show(const Scenario& scenario, const char* phase, const Setting& setting, int32_t left);
 
   const SweepPlan plan_;
@@ -81,6 +82,7 @@ class Sweep {
   const std::function<bool()> stop_;
   SweepResult result_;
   std::vector<double> foreign_;  // of the runs that count, since the last restart
+  bool kept_ = true;             // all runs are in the log
   bool again_ = false;           // the part has to begin again
 };
 

@@ -103,13 +103,10 @@ std::string PythonLine(const Scenario& scenario, const Setting& setting) {
   std::string line = fmt::format("dataset, batch_size={}, num_workers={}, prefetch_factor={}", scenario.batch_size,
                                  setting.num_workers, setting.prefetch_factor);
   if (scenario.decode == DecodeMode::kFast) line += ", decode=\"fast\"";
-  // The drop-in has no word for how files are read.
   const Setting usual;
-  if (setting.reader == usual.reader && setting.queue_depth == usual.queue_depth) {
-    return fmt::format("stoker.torch.DataLoader({})", line);
-  }
-  return fmt::format("stoker.Loader({}, reader=\"{}\", queue_depth={})", line, ReaderName(setting.reader),
-                     setting.queue_depth);
+  if (setting.reader != usual.reader) line += fmt::format(", reader=\"{}\"", ReaderName(setting.reader));
+  if (setting.queue_depth != usual.queue_depth) line += fmt::format(", queue_depth={}", setting.queue_depth);
+  return fmt::format("stoker.torch.DataLoader({})", line);
 }
 
 }  // namespace stoker

@@ -11,7 +11,7 @@ namespace stoker {
 // What a result is read with.
 struct SweepFacts {
   std::string command = {}, date = {}, machine = {};  // the machine in lines
-  std::string data;                    // path
+  std::string data;                                   // path
   uint64_t pictures = 0, pictures_in_all = 0;
   int32_t cpus = 0;
 };

@@ -12,6 +12,8 @@ from stoker.datasets import FileDataset, FolderDataset
 from stoker.errors import Error, UnsupportedDataset, UnsupportedTransform
 from stoker.loader import Loader
 from stoker.machine import overview
+from stoker.recommendation import Recommendation
+from stoker.replaying import replay
 from stoker.transforms import (
     CenterCrop,
     ColorJitter,
@@ -28,10 +30,11 @@ from stoker.transforms import (
     eval,  # noqa: A004
     train,
 )
+from stoker.tuning import tune
 
 __all__ = [
     "Array", "CenterCrop", "ColorJitter", "Error", "FileDataset", "FolderDataset", "Grayscale", "Loader", "Normalize",
     "Overview", "Pad", "RandomCrop", "RandomGrayscale", "RandomHorizontalFlip", "RandomResizedCrop",
-    "RandomVerticalFlip", "Resize", "SkippedSample", "StallReport", "StepReport", "Transform", "UnsupportedDataset",
-    "UnsupportedTransform", "__version__", "eval", "overview", "plan", "train",
+    "RandomVerticalFlip", "Recommendation", "Resize", "SkippedSample", "StallReport", "StepReport", "Transform",
+    "UnsupportedDataset", "UnsupportedTransform", "__version__", "eval", "overview", "plan", "replay", "train", "tune",
 ]

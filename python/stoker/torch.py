@@ -157,8 +157,7 @@ class DataLoader:
             "batch_size": batch_size, "drop_last": drop_last, "num_workers": num_workers,
             "prefetch_factor": prefetch_factor, "on_error": on_error, "max_errors": max_errors, "decode": decode,
             "strict": strict, "reader": reader, "queue_depth": queue_depth, "memory_limit": memory_limit,
-            "grow_slots": True,
-            "normalize_on": normalize_on, "near_device": near_device, **self._placement.options,
+            "grow_slots": True, "normalize_on": normalize_on, "near_device": near_device, **self._placement.options,
             "report_every": report_every, "report_file": None if report_file is None else os.fspath(report_file),
         }
         self._persistent: tuple[int, int] | None = None  # torch's base seed for kept workers, epochs since
