@@ -34,7 +34,8 @@ Measurement RunOf(const Setting& setting, double rate) {
 // A job with two settings, which have no knob in common.
 ScenarioResult Found() {
   const Setting small = {.num_workers = 1}, large = {.num_workers = 2, .prefetch_factor = 4};
-  ScenarioResult result = {.runs = {RunOf(small, 99), RunOf(small, 101), RunOf(large, 198), RunOf(large, 202)}};
+  ScenarioResult result;
+  result.runs = {RunOf(small, 99), RunOf(small, 101), RunOf(large, 198), RunOf(large, 202)};
   Finding finding;
   finding.lanes = {Lane{.setting = small, .rates = {99, 101}},
                    Lane{.setting = large, .rates = {198, 202}, .against = Interval{1, 0, 2}}};
@@ -48,7 +49,8 @@ ScenarioResult Found() {
 }
 
 nlohmann::json JsonOf(const std::vector<ScenarioResult>& scenarios, const std::string& data) {
-  SweepResult result = {.scenarios = scenarios};
+  SweepResult result;
+  result.scenarios = scenarios;
   return ToJson(result, {.command = "stoker bench", .date = "2026-01-01", .machine = "one", .data = data, .cpus = 4});
 }
 
@@ -107,7 +109,7 @@ std::string Rendered(const std::string& page) {
 
 TEST(HtmlReport, ABrowserDrawsIt) {
   ScenarioResult nothing;
-  nothing.runs = {{.error = "<b>broken</b>"}};
+  nothing.runs.emplace_back().error = "<b>broken</b>";
   const std::string page = Rendered(HtmlReport(JsonOf({Found(), nothing}, kHostile)));
   if (page.empty()) GTEST_SKIP() << "left out: there is no Chromium that runs";
   EXPECT_THAT(page, Not(HasSubstr("script failed: ")));

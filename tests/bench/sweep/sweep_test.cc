@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
 
 #include "bench/sweep/sweep_text.h"
 #include "tests/loader/picture_folder.h"
@@ -129,6 +132,21 @@ TEST_F(SweepTest, KeepsWhatWasMeasuredAndGoesOnThere) {
   EXPECT_FALSE(whole.interrupted);
   EXPECT_EQ(runs, whole.runs + 1);  // but for the one that was cut short, each was made once
   EXPECT_EQ(whole.scenarios[0].finding->recommended.setting.num_workers, 3);
+}
+
+TEST_F(SweepTest, GoesOnWhereItsRunsCannotBeKeptAnyMore) {
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before = {};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit small = before;
+  small.rlim_cur = 2000;
+  setrlimit(RLIMIT_FSIZE, &small);
+  const SweepResult result = Run(RunOf);
+  setrlimit(RLIMIT_FSIZE, &before);
+  (void)std::signal(SIGXFSZ, old_handler);
+  EXPECT_EQ(result.scenarios[0].finding->recommended.setting.num_workers, 3);
+  ASSERT_EQ(remarks_.size(), 1u);
+  EXPECT_THAT(remarks_[0], HasSubstr("cannot be resumed"));
 }
 
 TEST_F(SweepTest, WhereEveryRunFailsItSaysWhy) {
