@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "tests/loader/picture_folder.h"
 #include "tests/loader/table_source.h"
 #include "transfer/clock.h"
 
@@ -15,6 +16,7 @@ TEST(SampleTask, AJobWhoseFileLeftThePageCacheGoesBackWithoutABuffer) {
   LoaderOptions options;
   options.recipe = TrainRecipe(16, ElementType::kUint8);
   const CompiledRecipe recipe(options.recipe);
+  const TempFolder folder;
   TableSource source;
   ReadBuffers buffers(1, 4096, 0, SteadyNow, [] {});
   StallLog log(1, 1);
@@ -23,7 +25,8 @@ TEST(SampleTask, AJobWhoseFileLeftThePageCacheGoesBackWithoutABuffer) {
   SampleTask task({options, recipe, recipe.spec(), false, source, buffers, log, bad, SteadyNow, ThreadCpuNow, 1, {},
                    [&](SampleJob job) { back = std::move(job); }});
   SampleJob job;
-  job.extents.Add({source.Add("/nowhere/gone.jpg"), 0, 100, true});
+  const uint32_t gone = source.Add((folder.path() / "gone.jpg").string());
+  job.extents.Add({gone, 0, 100, true});
   job.from_cache = true;
   task.Run(0, std::move(job));
   ASSERT_TRUE(back.has_value());
