@@ -12,10 +12,13 @@ namespace {
 
 constexpr auto kDecodeIndex = static_cast<size_t>(Stage::kDecode);
 
-// A worker's seconds a sample; where the report could not tell a ceiling, what the rate itself allows at most.
+// A worker's seconds a sample, with all that workers do for it (they read what is cached, too): how much of them the
+// rate took. Where that is not known, what the report's ceiling, or at least the rate itself, allows.
 double WorkerSeconds(const Measurement& run) {
+  const double workers = run.setting.num_workers, busy = run.busy[kDecodeIndex];
+  if (busy > 0 && run.images_per_second > 0) return workers * busy / run.images_per_second;
   const double ceiling = std::max(run.ceilings[kDecodeIndex], run.images_per_second);
-  return ceiling > 0 ? run.setting.num_workers / ceiling : 0;
+  return ceiling > 0 ? workers / ceiling : 0;
 }
 
 double OtherCeiling(const Measurement& run) {
@@ -77,7 +80,11 @@ bool PrefetchMatters(const Measurement& run) {
   return run.stall_share > kAsGood && fullest < 1 - kAsGood;
 }
 
-bool ReadingMatters(const Measurement& run) { return run.shares[static_cast<size_t>(Stage::kIo)] > kAsGood; }
+bool ReadingMatters(const Measurement& run) {
+  // What the page cache answers, no depth makes faster.
+  constexpr double kAllCached = 0.95;
+  return run.cached_share < kAllCached && run.shares[static_cast<size_t>(Stage::kIo)] > kAsGood;
+}
 
 int32_t DepthFor(const Measurement& run) {
   constexpr double kLeast = 4, kMost = 256;

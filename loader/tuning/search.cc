@@ -86,8 +86,10 @@ void Search::Enter(Phase phase) {
   phase_ = phase;
   race_.reset();
   if (phase == Phase::kOver) return;
+  constexpr int32_t kProbeRounds = 2;
   const bool probes = phase == Phase::kProbes;
-  race_.emplace(Candidates(phase), Race::Limits{probes ? 1 : space_.least_rounds, probes ? 1 : space_.most_rounds},
+  race_.emplace(Candidates(phase),
+                Race::Limits{probes ? kProbeRounds : space_.least_rounds, probes ? kProbeRounds : space_.most_rounds},
                 first_round);
   if (!race_->Next()) Advance();  // nothing to run
 }
@@ -189,13 +191,11 @@ void Search::Advance() {
   }
   switch (phase_) {
     case Phase::kProbes:
-      if (runs_.back().error.empty()) so_far_ = runs_.back().setting;
+      so_far_ = Workers(space_.start, std::max(space_.cpus, int32_t{2}));
+      if (TypicalOf(so_far_) == nullptr && knee != nullptr) so_far_ = knee->setting;
       return Enter(knee == nullptr ? Phase::kOver : Phase::kReading);
     case Phase::kReading:
-      if (const Measurement* many = TypicalOf(so_far_); many != nullptr && runs_.front().error.empty()) {
-        model_.emplace(runs_.front(), *many, space_.cpus);
-        modelled_ = so_far_;
-      }
+      MakeModel();
       return Enter(Phase::kWorkers);
     case Phase::kWorkers:
       return Enter(Phase::kPrefetch);
@@ -208,6 +208,14 @@ void Search::Advance() {
     case Phase::kOver:
       return;
   }
+}
+
+void Search::MakeModel() {
+  const Measurement* const few = TypicalOf(Workers(space_.start, 1));
+  const Measurement* const many = TypicalOf(so_far_);
+  if (few == nullptr || many == nullptr) return;
+  model_.emplace(*few, *many, space_.cpus);
+  modelled_ = so_far_;
 }
 
 int32_t Search::runs_left() const {

@@ -95,6 +95,7 @@ class Search {
   enum class Phase : uint8_t { kProbes, kReading, kWorkers, kPrefetch, kFinal, kGrid, kOver };
   void Enter(Phase phase);
   void Advance();
+  void MakeModel();
   std::vector<Setting> Candidates(Phase phase) const;
   std::vector<Setting> GridSettings() const;
   std::vector<Setting> FinalSettings() const;

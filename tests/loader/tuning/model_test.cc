@@ -41,6 +41,23 @@ TEST(RateModel, ARateThatWasMeasuredIsNoLessThanItsCeiling) {
   EXPECT_DOUBLE_EQ(RateModel(Ran(1, 60), unknown, 2).Rate(2), 120);
 }
 
+TEST(RateModel, CountsAllThatWorkersDoForASample) {
+  // They decode 1,000 images a second, and read them as well: that takes a third of their time.
+  Measurement few = Ran(1, 500), many = Ran(2, 1000);
+  few.images_per_second = 330;
+  many.images_per_second = 660;
+  few.busy[static_cast<size_t>(Stage::kDecode)] = many.busy[static_cast<size_t>(Stage::kDecode)] = 0.99;
+  EXPECT_NEAR(RateModel(few, many, 4).Rate(2), 667, 1);
+}
+
+TEST(ReadingMatters, NotWhereThePageCacheHasTheFiles) {
+  Measurement run;
+  run.shares[static_cast<size_t>(Stage::kIo)] = 0.3;
+  EXPECT_TRUE(ReadingMatters(run));
+  run.cached_share = 0.99;
+  EXPECT_FALSE(ReadingMatters(run));
+}
+
 TEST(WorkersAround, TakesHalfToOneAndAHalf) {
   EXPECT_THAT(WorkersAround(8, 100), testing::ElementsAre(4, 6, 8, 10, 12));
   EXPECT_THAT(WorkersAround(8, 9), testing::ElementsAre(4, 6, 8, 9));
