@@ -119,8 +119,10 @@ std::optional<std::string> Listen(int in, double patience, const volatile std::s
 }
 
 std::string EndWords(int status) {
-  if (WIFSIGNALED(status))
-    return fmt::format("the run was ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  if (WIFSIGNALED(status)) {
+    const char* const words = sigdescr_np(WTERMSIG(status));
+    return fmt::format("the run was ended by signal {} ({})", WTERMSIG(status), words == nullptr ? "unknown" : words);
+  }
   return fmt::format("the run ended with exit code {} and said nothing", WEXITSTATUS(status));
 }
 

@@ -30,6 +30,7 @@ int RunPeers(const SweepOptions& options) {
                                     std::to_string(options.job.loader.batch_size)};
   words.insert(words.end(), options.peers_arguments.begin(), options.peers_arguments.end());
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());

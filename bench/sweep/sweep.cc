@@ -119,6 +119,7 @@ void Sweep::CompareAlternatives(const ScenarioResult& first) {
   std::vector<Scenario> scenarios = Alternatives(first.scenario);
   scenarios.insert(scenarios.begin(), first.scenario);
   std::vector<Alternative> found;
+  found.reserve(scenarios.size());
   for (const Scenario& scenario : scenarios) {
     found.push_back({.name = DifferenceWords(first.scenario, scenario), .lane = {.setting = setting}});
   }

@@ -29,7 +29,7 @@ Interval MeanOf(const std::vector<double>& values) {
   return interval;
 }
 
-Race::Race(std::vector<Setting> settings, Limits limits, int32_t first_round)
+Race::Race(const std::vector<Setting>& settings, Limits limits, int32_t first_round)
     : limits_(limits), first_round_(first_round), round_(first_round) {
   for (const Setting& setting : settings) {
     running_.push_back(lanes_.size());

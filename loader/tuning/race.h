@@ -45,7 +45,7 @@ class Race {
   };
 
   // `settings`: different ones. `first_round`: the number of its first round.
-  Race(std::vector<Setting> settings, Limits limits, int32_t first_round = 0);
+  Race(const std::vector<Setting>& settings, Limits limits, int32_t first_round = 0);
 
   // What to run next; nothing once it has ended.
   std::optional<Setting> Next() const;
