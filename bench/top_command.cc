@@ -128,7 +128,7 @@ void AddTopOptions(CLI::App& command, TopOptions& options) {
 int TopCommand(const TopOptions& options, const FeedPlace& place) {
   if (options.target.empty()) return WatchAny(options, place);
   if (const std::optional<int32_t> pid = AsPid(options.target)) {
-    if (ReadFeeds(place, *pid).empty() && !Lives({.pid = *pid}, place.root)) {
+    if (ReadFeeds(place, pid).empty() && !Lives({.pid = *pid}, place.root)) {
       throw std::invalid_argument(fmt::format("there is no process {}; stoker top lists the jobs that run", *pid));
     }
     return WatchProcess(*pid, options, place);
