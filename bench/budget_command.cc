@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
@@ -11,6 +10,7 @@
 
 #include "bench/budget/picture_sizes.h"
 #include "bench/budget/quantity.h"
+#include "bench/json_output.h"
 #include "bench/run_command.h"
 #include "bench/run_source.h"
 #include "loader/machine/overview.h"
@@ -55,18 +55,6 @@ ModelBudget BudgetOf(const BudgetCommandLine::Options& options, const Overview& 
   }
   if (budget.vram_bytes) budget.advice = Advise(*options.model, slots, *budget.vram_bytes);
   return budget;
-}
-
-void WriteJson(const std::string& file, const BudgetReport& report) {
-  const std::string text = ToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  if (file == "-") {
-    std::cout << text << std::flush;
-    return;
-  }
-  std::ofstream out(file);
-  out << text;
-  out.flush();
-  if (!out) throw std::system_error(errno, std::generic_category(), "cannot write the budget to " + file);
 }
 
 }  // namespace
@@ -125,7 +113,7 @@ int BudgetCommand(const BudgetCommandLine::Options& options, const std::string& 
   }
   if (options.model) report.model = BudgetOf(options, overview, report.loader);
   if (options.json != "-") std::cout << FormatBudget(report) << std::flush;
-  if (!options.json.empty()) WriteJson(options.json, report);
+  if (!options.json.empty()) WriteJson(options.json, ToJson(report), "the budget");
   return !report.loader || report.loader->fits() ? kExitOk : kExitDoesNotFit;
 }
 

@@ -4,12 +4,12 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
 
+#include "bench/json_output.h"
 #include "bench/run_command.h"
 #include "loader/machine/words.h"
 #include "loader/options.h"
@@ -69,18 +69,6 @@ const char* NameOf(Outcome outcome) {
   return outcome == Outcome::kOk ? "ok" : outcome == Outcome::kWarning ? "warning" : "unknown";
 }
 
-void WriteJson(const std::string& file, const Overview& overview) {
-  const std::string text = ToJson(overview).dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-  if (file == "-") {
-    std::cout << text << std::flush;
-    return;
-  }
-  std::ofstream out(file);
-  out << text;
-  out.flush();
-  if (!out) throw std::system_error(errno, std::generic_category(), "cannot write the overview to " + file);
-}
-
 }  // namespace
 
 void AddDoctorOptions(CLI::App& command, DoctorOptions& options) {
@@ -121,7 +109,7 @@ int DoctorCommand(const DoctorOptions& options, const std::string& root) {
                                 : fmt::format("{} to mend\n", CountWords(static_cast<int64_t>(warnings), "thing")))
               << std::flush;
   }
-  if (!options.json.empty()) WriteJson(options.json, overview);
+  if (!options.json.empty()) WriteJson(options.json, ToJson(overview), "the overview");
   return warnings == 0 ? kExitOk : kExitWarnings;
 }
 

@@ -6,10 +6,10 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <thread>
 
+#include "bench/json_output.h"
 #include "bench/npy.h"
 #include "bench/progress.h"
 #include "bench/run_report.h"
@@ -120,18 +120,6 @@ void RunEpochs(const RunOptions& options, Loader& loader, double start_seconds, 
   progress.End();
 }
 
-void WriteJson(const std::string& file, const RunReport& report) {
-  const std::string text = ToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  if (file == "-") {
-    std::cout << text;
-    return;
-  }
-  std::ofstream out(file);
-  out << text;
-  out.flush();
-  if (!out) throw std::system_error(errno, std::generic_category(), "cannot write the report to " + file);
-}
-
 // The machine, in the lines that matter.
 std::string MachineFor(const RunOptions& options, Loader& loader) {
   const StallReport report = loader.Report();
@@ -194,7 +182,7 @@ int RunCommand(const RunOptions& options, double start_seconds) {
   const bool traced = WriteTrace(options.trace, loader);
   report.after = ReadProcessCounters();
   if (options.json != "-") std::cout << FormatRunReport(report) << std::flush;
-  if (!options.json.empty()) WriteJson(options.json, report);
+  if (!options.json.empty()) WriteJson(options.json, ToJson(report), "the report");
   if (report.interrupted) fmt::print(stderr, "stoker: interrupted; the report covers the run so far\n");
   if (!report.error.empty()) fmt::print(stderr, "stoker: {}\n", report.error);
   if (report.interrupted) return kExitInterrupted;
