@@ -22,7 +22,18 @@ TEST(SampleTask, AJobWhoseFileLeftThePageCacheGoesBackWithoutABuffer) {
   StallLog log(1, 1);
   BadSamples bad;
   std::optional<SampleJob> back;
-  SampleTask task({options, recipe, recipe.spec(), false, source, buffers, log, bad, SteadyNow, ThreadCpuNow, 1, {},
+  SampleTask task({options,
+                   recipe,
+                   recipe.spec(),
+                   false,
+                   source,
+                   buffers,
+                   log,
+                   bad,
+                   SteadyNow,
+                   ThreadCpuNow,
+                   1,
+                   {},
                    [&](SampleJob job) { back = std::move(job); }});
   SampleJob job;
   const uint32_t gone = source.Add((folder.path() / "gone.jpg").string());
