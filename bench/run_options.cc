@@ -107,6 +107,11 @@ void RunCommandLine::AddPixels(CLI::App& command) {
   AddChoice<DecodeMode>(command, "--decode", options_.loader.decode,
                         {{"exact", DecodeMode::kExact}, {"fast", DecodeMode::kFast}}, "exact",
                         "exact: the bits of a full decode; fast: large JPEGs at a smaller DCT scale");
+  AddChoice<JpegEntropy>(
+      command, "--entropy", options_.loader.limits.jpeg_entropy,
+      {{"auto", JpegEntropy::kAuto}, {"own", JpegEntropy::kOwn}, {"library", JpegEntropy::kLibrary}}, "auto",
+      "Who decodes JPEGs; the pixels are the same. auto: Stoker's own decoder, libjpeg-turbo what is odd or rare; own: "
+      "such files are errors; library: libjpeg-turbo alone");
   AddChoice<Channels>(command, "--channels", channels_, {{"rgb", Channels::kRgb}, {"gray", Channels::kGray}}, "rgb",
                       "Colours that every picture is turned into");
   command.add_flag("--exif", options_.loader.limits.apply_exif,

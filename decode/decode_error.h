@@ -44,9 +44,19 @@ std::string_view FormatName(Format) noexcept;
 // The format by the first bytes of a file (32 are enough); kUnknown where nothing matches.
 Format DetectFormat(const uint8_t* bytes, size_t size) noexcept;
 
+// Who decoded a JPEG.
+enum class JpegPath : uint8_t {
+  kNone,         // it is none, or was not decoded
+  kOwn,          // our own decoder
+  kLibrary,      // libjpeg-turbo: a kind of JPEG that is left to it, or it was asked for
+  kStartedOver,  // libjpeg-turbo, after our own met something odd in the data
+};
+inline constexpr size_t kJpegPaths = 4;
+
 // What a decoder says about one picture. Fixed size: filled in without allocating, copied freely.
 struct Diagnosis {
   Format format = Format::kUnknown;
+  JpegPath jpeg_path = JpegPath::kNone;
   int64_t offset_bytes = -1;  // where in the encoded data, -1 where unknown
   int32_t warnings = 0;       // decoder warnings, counted
   char detail[120] = {};      // the first warning or the error in words, valid UTF-8, NUL-terminated; may be empty

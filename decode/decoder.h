@@ -11,11 +11,19 @@
 
 namespace stoker {
 
+// Whose decoder reads JPEGs. The pixels are the same, whichever it is.
+enum class JpegEntropy : uint8_t {
+  kAuto,     // our own where it can, libjpeg-turbo otherwise, and whenever something in the data is odd
+  kOwn,      // ours only: what it leaves to libjpeg-turbo is the error kUnsupported; to see what that is
+  kLibrary,  // libjpeg-turbo only
+};
+
 // What holds for every picture of a loader.
 struct DecodeLimits {
   int64_t max_pixels = 178'956'970;  // width x height of the whole picture; Pillow's bomb threshold
   bool apply_exif = false;           // turn pictures as their EXIF orientation says (JPEG, PNG, WebP, TIFF)
   bool strict = false;  // decoder warnings are errors; every picture is then read to its end, whatever the region
+  JpegEntropy jpeg_entropy = JpegEntropy::kAuto;  // strict ones are always read by libjpeg-turbo
 };
 
 // What is wanted of one picture. `region` is in the coordinates that `Decoder::Peek` reported.
@@ -58,8 +66,8 @@ class Decoder {
   std::error_code Decode(std::span<const uint8_t> bytes, const DecodeRequest& request, Image& image, RegionBox& box,
                          Diagnosis& diagnosis) noexcept;
 
-  // Bytes of scratch held by this decoder now: an image for pictures that are turned or made gray. What the libraries
-  // hold while they decode is not counted.
+  // Bytes of scratch held by this decoder now: an image for pictures that are turned or made gray, and what our own
+  // JPEG decoder needs. What the libraries hold while they decode is not counted.
   size_t scratch_bytes() const noexcept;
 
  private:

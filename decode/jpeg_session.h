@@ -46,9 +46,11 @@ class JpegSession {
   jpeg_decompress_struct& decompress() noexcept { return decompress_; }
   std::error_code error() const noexcept { return error_; }
   bool strict() const noexcept { return strict_; }
+  std::span<const uint8_t> bytes() const noexcept { return bytes_; }
+  // How many of them libjpeg has taken.
+  int64_t position() const noexcept;
 
  private:
-  int64_t position() const noexcept;
   [[noreturn]] void Fail(DecodeError code, const char* words) noexcept;
 
   static JpegSession& Of(j_common_ptr common) noexcept { return *static_cast<JpegSession*>(common->client_data); }

@@ -55,6 +55,13 @@ std::string WorkersOf(const StallReport& report) {
   return fmt::format("{} workers", report.workers);
 }
 
+std::string Jpegs(const StallReport& report) {
+  std::string text = fmt::format("  JPEGs        {} by the own decoder ({}), {} by libjpeg-turbo", report.jpegs_own,
+                                 report.cpu_path, report.jpegs_library + report.jpegs_started_over);
+  if (report.jpegs_started_over > 0) text += fmt::format(", {} of them for odd data", report.jpegs_started_over);
+  return text + '\n';
+}
+
 std::string Skips(const StallReport& report) {
   std::string text = fmt::format("  bad samples  {}\n", report.skipped_count);
   const size_t shown = std::min(report.skipped.size(), kShownSkips);
@@ -103,6 +110,7 @@ std::string FormatReport(const StallReport& report) {
     text += fmt::format(", and {} slots more for kept batches (now {})", report.extra_slots_peak, report.extra_slots);
   }
   text += '\n';
+  if (report.jpegs_own + report.jpegs_library + report.jpegs_started_over > 0) text += Jpegs(report);
   if (report.decoder_warnings > 0) {
     text += fmt::format("  warnings     {} decodes gave pixels with a complaint (strict refuses them)\n",
                         report.decoder_warnings);

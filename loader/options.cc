@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "decode/cpu_path.h"
 #include "transfer/open_device.h"
 
 namespace stoker {
@@ -27,11 +28,23 @@ void CheckDevice(const char* option, const std::string& name) {
       fmt::format("{} = \"{}\" (allowed: auto, cpu, sim, cuda, cuda:N, a GPU's UUID)", option, name));
 }
 
+// What STOKER_CPU says is looked at with the options, so that a typing mistake is not a slow run.
+void CheckCpuPath() {
+  const auto refused = RefusedCpuPath();
+  if (!refused) return;
+  std::string names;
+  for (int i = 0; i <= static_cast<int>(BestCpuPath()); ++i) {
+    names += fmt::format("{}{}", i > 0 ? ", " : "", CpuPathName(static_cast<CpuPath>(i)));
+  }
+  throw std::invalid_argument(fmt::format("STOKER_CPU = \"{}\" (allowed on this CPU: {})", *refused, names));
+}
+
 }  // namespace
 
 void Validate(const LoaderOptions& options) {
   CheckDevice("device", options.device);
   if (!options.pin_memory_for.empty()) CheckDevice("pin_memory_for", options.pin_memory_for);
+  CheckCpuPath();
   CheckRange("batch_size", options.batch_size, 1, 65536, "samples");
   CheckRange("num_workers", options.num_workers, -1, 512, "threads, -1 chooses while running");
   CheckRange("prefetch_factor", options.prefetch_factor, 1, 64, "batches");

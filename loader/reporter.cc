@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "decode/cpu_path.h"
 #include "loader/active_workers.h"
 #include "loader/delivery.h"
 #include "loader/error_policy.h"
@@ -77,6 +78,11 @@ StallReport Reporter::ReportOf(const StallTotals& totals) const {
   report.cached_known = cached_first;
   report.buffers = parts_.plan;
   report.scratch_bytes = parts_.task.scratch_bytes();
+  const std::array<uint64_t, kJpegPaths> decoded = parts_.task.decoded();
+  report.jpegs_own = decoded[static_cast<size_t>(JpegPath::kOwn)];
+  report.jpegs_library = decoded[static_cast<size_t>(JpegPath::kLibrary)];
+  report.jpegs_started_over = decoded[static_cast<size_t>(JpegPath::kStartedOver)];
+  report.cpu_path = CpuPathName(ChosenCpuPath());
   report.budget_bytes = parts_.plan.host_bytes() + report.scratch_bytes;
   report.oversized_bytes_peak = parts_.buffers.oversized_bytes_peak();
   report.extra_slots = parts_.delivery.ring().extra_slots();

@@ -83,6 +83,7 @@ void SampleTask::Process(Worker& worker, SampleJob& job, SampleRecord* record) n
   }
   if (record != nullptr && job.attempt == 0) record->decoded_ns = parts_.now();
   if (job.error) return;
+  worker.decoded[static_cast<size_t>(job.diagnosis.jpeg_path)].fetch_add(1, std::memory_order_relaxed);
   const NvtxRange augmenting(NvtxName::kAugment);
   // The encoded bytes are not needed any more: the next read may have their buffer while this sample is augmented.
   job.encoded.ReleaseBy(job.sequence);
@@ -180,6 +181,14 @@ size_t SampleTask::scratch_bytes() const noexcept {
   size_t sum = 0;
   for (const auto& worker : workers_) sum += worker->scratch_bytes.load(std::memory_order_relaxed);
   return sum;
+}
+
+std::array<uint64_t, kJpegPaths> SampleTask::decoded() const noexcept {
+  std::array<uint64_t, kJpegPaths> sums = {};
+  for (const auto& worker : workers_) {
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += worker->decoded[i].load(std::memory_order_relaxed);
+  }
+  return sums;
 }
 
 }  // namespace stoker

@@ -1,6 +1,8 @@
 // What a worker does with one sample: peek, plan, decode, augment into the slot.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -54,6 +56,8 @@ class SampleTask {
 
   // Bytes of scratch that all workers hold now.
   size_t scratch_bytes() const noexcept;
+  // Pictures that all workers decoded so far, by JpegPath.
+  std::array<uint64_t, kJpegPaths> decoded() const noexcept;
 
  private:
   struct Worker {
@@ -61,8 +65,10 @@ class SampleTask {
     Decoder decoder;
     Augmenter augmenter;
     Image image;
-    Predecessor last;                      // the job that this worker ended last
-    std::atomic<size_t> scratch_bytes{0};  // for the report; orders nothing
+    Predecessor last;  // the job that this worker ended last
+    // For the report; order nothing.
+    std::atomic<size_t> scratch_bytes{0};
+    std::array<std::atomic<uint64_t>, kJpegPaths> decoded{};
   };
 
   // Reads a job from the page cache; false where it went back to the feeder.

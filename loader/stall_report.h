@@ -80,6 +80,10 @@ struct StallReport {
   uint32_t extra_slots = 0;         // added for a caller that keeps batches (grow_slots), beyond the budget
   uint32_t extra_slots_peak = 0;
   BufferPlan buffers;
+  std::string cpu_path;                // the instructions that decoding uses: "sse2", "avx2", "avx512"
+  uint64_t jpegs_own = 0;              // JPEGs decoded by Stoker's own decoder
+  uint64_t jpegs_library = 0;          // by libjpeg-turbo: kinds that are left to it
+  uint64_t jpegs_started_over = 0;     // by libjpeg-turbo, after the own decoder met something odd in the data
   uint64_t decoder_warnings = 0;       // pictures that the decoder complained of but gave
   int64_t skipped_count = 0;           // different bad samples
   std::vector<SkippedSample> skipped;  // the first kMaxSkippedNames of them

@@ -61,6 +61,10 @@ void ForEachField(const Visit& visit) {
   visit("source_bytes", &BufferPlan::source_bytes);
   visit("extra_slots", &StallReport::extra_slots);
   visit("extra_slots_peak", &StallReport::extra_slots_peak);
+  visit("cpu_path", &StallReport::cpu_path);
+  visit("jpegs_own", &StallReport::jpegs_own);
+  visit("jpegs_library", &StallReport::jpegs_library);
+  visit("jpegs_started_over", &StallReport::jpegs_started_over);
   visit("decoder_warnings", &StallReport::decoder_warnings);
   visit("skipped_count", &StallReport::skipped_count);
   visit("skipped", &StallReport::skipped);

@@ -389,6 +389,22 @@ class StallReport:
         """Added for batches that are kept: at most."""
 
     @property
+    def cpu_path(self) -> str:
+        """The instructions that decoding uses: ``"sse2"``, ``"avx2"`` or ``"avx512"``; STOKER_CPU may name less."""
+
+    @property
+    def jpegs_own(self) -> int:
+        """JPEGs decoded by Stoker's own decoder."""
+
+    @property
+    def jpegs_library(self) -> int:
+        """JPEGs decoded by libjpeg-turbo: kinds that are left to it."""
+
+    @property
+    def jpegs_started_over(self) -> int:
+        """JPEGs decoded by libjpeg-turbo after the own decoder met something odd in the data."""
+
+    @property
     def decoder_warnings(self) -> int:
         """Pictures that the decoder complained of, but gave."""
 
