@@ -60,6 +60,7 @@ bool Augmenter::Run(const ImageView& image, const SourceBox& box, const Plan& pl
   assert((ImageSize{plan.window.width, plan.window.height} == spec.size));
   try {
     state_->Run(image, box, plan, out.data());
+    state_->finisher.End();
   } catch (const std::bad_alloc&) {
     return false;
   }

@@ -36,11 +36,19 @@ ChannelTable MakeTable(float mean, float std, ElementType element) {
   return table;
 }
 
+// A batch is larger than the caches and read later, by somebody else: its lines need not be read to be written. Under
+// this size of a sample nothing was gained.
+bool Streams(const SampleSpec& spec) {
+  constexpr size_t kMinBytes = size_t{128} << 10;
+  return spec.element != ElementType::kUint8 && spec.bytes() >= kMinBytes;
+}
+
 // The formula of channels [first, first + period) in turn.
 RowFormula MakeFormula(const SampleSpec& spec, const std::array<ChannelTable, 3>& tables, size_t first, size_t period) {
   RowFormula formula;
   formula.element = spec.element;
   formula.period = period;
+  formula.stream = Streams(spec);
   formula.multiply = true;
   for (size_t c = 0; c < period; ++c) {
     formula.tables[c] = &tables[first + c];
@@ -108,6 +116,10 @@ void Finisher::WriteRun(size_t channel, const uint8_t* values, size_t count, std
   } else {
     ConvertRow(formulas_[channel], values, count, out);
   }
+}
+
+void Finisher::End() const {
+  if (formulas_[0].stream) EndStream();
 }
 
 void Finisher::WriteRow(const uint8_t* row, bool reverse, int32_t y, std::byte* out) {

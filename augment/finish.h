@@ -23,6 +23,8 @@ class Finisher {
 
   // Writes row `y` of the sample at `out`. `row` holds size.width x channels bytes; none behind them is read.
   void WriteRow(const uint8_t* row, bool reverse, int32_t y, std::byte* out);
+  // Behind a sample's last row: from here on another thread may be told of it.
+  void End() const;
 
   size_t scratch_bytes() const { return planes_.bytes(); }
 

@@ -51,14 +51,25 @@ HWY_INLINE hn::Vec<Floats> Normalized(const RowFormula& formula, size_t phase, h
   }
 }
 
-template <ElementType kElement>
+// Past the caches where `kStream`; then `to` is aligned to the vector.
+template <bool kStream, class D>
+HWY_INLINE void Store(hn::Vec<D> value, D d, hn::TFromD<D>* to) {
+  if constexpr (kStream) {
+    hn::Stream(value, d, to);
+  } else {
+    hn::StoreU(value, d, to);
+  }
+}
+
+template <ElementType kElement, bool kStream>
 HWY_INLINE void StoreElements(hn::Vec<Floats> value, size_t at, std::byte* out) {
   const Floats d;
   if constexpr (kElement == ElementType::kFloat32) {
-    hn::StoreU(value, d, reinterpret_cast<float*>(out) + at);
+    Store<kStream>(value, d, reinterpret_cast<float*>(out) + at);
   } else if constexpr (kElement == ElementType::kFloat16) {
     const hn::Rebind<hwy::float16_t, Floats> d_half;
-    hn::StoreU(hn::DemoteTo(d_half, value), d_half, reinterpret_cast<hwy::float16_t*>(out) + at);
+    const hn::Rebind<uint16_t, Floats> d_out;
+    Store<kStream>(hn::BitCast(d_out, hn::DemoteTo(d_half, value)), d_out, reinterpret_cast<uint16_t*>(out) + at);
   } else {
     // To nearest even: a half, less one bit where the last bit that stays is 0, carries into the upper 16 bits.
     const hn::RebindToUnsigned<Floats> d_bits;
@@ -67,12 +78,12 @@ HWY_INLINE void StoreElements(hn::Vec<Floats> value, size_t at, std::byte* out) 
     const auto bits = hn::BitCast(d_bits, value);
     const auto last = hn::And(hn::ShiftRight<16>(bits), hn::Set(d_bits, 1));
     const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(last, hn::Set(d_bits, 0x7fff))));
-    hn::StoreU(hn::DemoteTo(d_out, hn::BitCast(d_signed, rounded)), d_out, reinterpret_cast<uint16_t*>(out) + at);
+    Store<kStream>(hn::DemoteTo(d_out, hn::BitCast(d_signed, rounded)), d_out, reinterpret_cast<uint16_t*>(out) + at);
   }
 }
 
 // The last vector overlaps the one before, so that nothing behind the row is written.
-template <ElementType kElement, bool kMultiply, size_t kPeriod>
+template <ElementType kElement, bool kMultiply, size_t kPeriod, bool kStream>
 void ConvertRowT(const RowFormula& formula, const uint8_t* values, size_t count, std::byte* out) {
   const Floats d;
   const hn::RebindToSigned<Floats> d_int;
@@ -80,20 +91,30 @@ void ConvertRowT(const RowFormula& formula, const uint8_t* values, size_t count,
   for (size_t i = 0; i < count; i += kLanes) {
     const size_t at = i + kLanes <= count ? i : count - kLanes;
     const auto value = hn::ConvertTo(d, hn::PromoteTo(d_int, hn::LoadU(d_bytes, values + at)));
-    StoreElements<kElement>(Normalized<kMultiply>(formula, at % kPeriod, value), at, out);
+    StoreElements<kElement, kStream>(Normalized<kMultiply>(formula, at % kPeriod, value), at, out);
   }
+}
+
+template <ElementType kElement, bool kStream>
+void ConvertPeriods(const RowFormula& formula, const uint8_t* values, size_t count, std::byte* out) {
+#if HWY_NATIVE_FMA
+  if (formula.multiply) {
+    if (formula.period == 1) return ConvertRowT<kElement, true, 1, kStream>(formula, values, count, out);
+    return ConvertRowT<kElement, true, 3, kStream>(formula, values, count, out);
+  }
+#endif
+  if (formula.period == 1) return ConvertRowT<kElement, false, 1, kStream>(formula, values, count, out);
+  ConvertRowT<kElement, false, 3, kStream>(formula, values, count, out);
 }
 
 template <ElementType kElement>
 void ConvertElements(const RowFormula& formula, const uint8_t* values, size_t count, std::byte* out) {
-#if HWY_NATIVE_FMA
-  if (formula.multiply) {
-    if (formula.period == 1) return ConvertRowT<kElement, true, 1>(formula, values, count, out);
-    return ConvertRowT<kElement, true, 3>(formula, values, count, out);
+  constexpr size_t kVectorBytes = kLanes * (kElement == ElementType::kFloat32 ? sizeof(float) : sizeof(uint16_t));
+  if constexpr (kVectorBytes >= 16) {  // less is not streamed by any target
+    const bool aligned = reinterpret_cast<uintptr_t>(out) % kVectorBytes == 0 && count % kLanes == 0;
+    if (formula.stream && aligned) return ConvertPeriods<kElement, true>(formula, values, count, out);
   }
-#endif
-  if (formula.period == 1) return ConvertRowT<kElement, false, 1>(formula, values, count, out);
-  ConvertRowT<kElement, false, 3>(formula, values, count, out);
+  ConvertPeriods<kElement, false>(formula, values, count, out);
 }
 
 void ConvertRowVector(const RowFormula& formula, const uint8_t* values, size_t count, std::byte* out) {
@@ -155,6 +176,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
+#include <hwy/cache_control.h>
+
 #include <cassert>
 
 namespace stoker {
@@ -167,6 +190,8 @@ void ConvertRow(const RowFormula& formula, const uint8_t* values, size_t count, 
   assert(formula.element != ElementType::kUint8);
   HWY_DYNAMIC_DISPATCH(ConvertRowVector)(formula, values, count, out);
 }
+
+void EndStream() { hwy::FlushStream(); }
 
 void SplitRow(const uint8_t* row, size_t width, bool reverse, const std::array<uint8_t*, 3>& planes) {
   HWY_DYNAMIC_DISPATCH(SplitRowVector)(row, width, reverse, planes);

@@ -26,6 +26,9 @@ struct RowFormula {
   // The same formula for vectors. `multiply`: 1 / std is split into two floats whose product with the difference,
   // summed with one fused rounding, equals the division for all 256 values (checked when it was made).
   bool multiply = false;
+  // Vectors go to memory past the caches, where they are whole and aligned: EndStream comes before another thread
+  // reads.
+  bool stream = false;
   alignas(64) Pattern mean = {};
   alignas(64) Pattern std = {};
   alignas(64) Pattern inverse = {};
@@ -36,6 +39,8 @@ struct RowFormula {
 // write the same bytes. For the float elements; uint8 needs no conversion.
 void ConvertRow(const RowFormula& formula, const uint8_t* values, size_t count, std::byte* out);
 void ConvertRowScalar(const RowFormula& formula, const uint8_t* values, size_t count, std::byte* out);
+// What was streamed is seen by whoever sees what this thread writes next.
+void EndStream();
 
 // Three interleaved channels -> a plane each, from right to left where `reverse`.
 void SplitRow(const uint8_t* row, size_t width, bool reverse, const std::array<uint8_t*, 3>& planes);

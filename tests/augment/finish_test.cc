@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <tuple>
 #include <vector>
@@ -167,6 +168,34 @@ TEST(Finisher, PutsEveryElementInItsPlace) {
       }
     }
   });
+}
+
+// Aligned rows of large samples are written past the caches, others are not: no byte may tell.
+TEST(Finisher, StreamsTheSameBytes) {
+  const size_t side = 224;
+  std::vector<uint8_t> row(side * 3);
+  for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<uint8_t>(i * 7);
+  for (const ElementType element : {ElementType::kFloat32, ElementType::kFloat16, ElementType::kBfloat16}) {
+    for (const Layout layout : {Layout::kNchw, Layout::kNhwc}) {
+      SampleSpec spec{{side, side}, 3, element, layout, kImageNetMean, kImageNetStd};
+      SampleSpec small = spec;
+      small.size.height = 1;  // too small to be streamed
+      const size_t bytes = spec.bytes();
+      std::vector<std::byte> streamed(bytes + 64), single(small.bytes());
+      std::byte* const aligned = &streamed[(64 - reinterpret_cast<uintptr_t>(streamed.data()) % 64) % 64];
+      ForEachTarget([&] {
+        Finisher(small).WriteRow(row.data(), false, 0, single.data());
+        Finisher finisher(spec);
+        for (int32_t y = 0; y < spec.size.height; ++y) finisher.WriteRow(row.data(), false, y, aligned);
+        finisher.End();
+        const size_t run = layout == Layout::kNchw ? single.size() / 3 : single.size();  // bytes that lie together
+        for (size_t at = 0; at < bytes; at += run) {
+          const size_t plane = layout == Layout::kNchw ? at / (bytes / 3) : 0;
+          ASSERT_EQ(std::memcmp(aligned + at, &single[plane * run], run), 0) << at;
+        }
+      });
+    }
+  }
 }
 
 }  // namespace
