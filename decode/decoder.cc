@@ -56,7 +56,7 @@ ImageView Crop(ImageView view, RegionBox& box) {
 }  // namespace
 
 struct Decoder::State {
-  explicit State(const DecodeLimits& given_limits) : limits(given_limits) {}
+  explicit State(const DecodeLimits& given_limits) : limits(given_limits), jpeg(given_limits.jpeg_entropy) {}
 
   std::error_code ReadHeader(Bytes bytes, bool strict, ImageSize& stored, Diagnosis& diagnosis) noexcept;
   std::error_code ReadPixels(Bytes bytes, ImageSize stored, const DecodeRequest& request, Image& image, RegionBox& box,
@@ -157,6 +157,8 @@ std::error_code Decoder::Decode(Bytes bytes, const DecodeRequest& request, Image
   return {};
 }
 
-size_t Decoder::scratch_bytes() const noexcept { return state_->scratch.capacity_bytes(); }
+size_t Decoder::scratch_bytes() const noexcept {
+  return state_->scratch.capacity_bytes() + state_->jpeg.scratch_bytes();
+}
 
 }  // namespace stoker

@@ -11,6 +11,8 @@
 
 namespace stoker {
 
+class JpegMarks;
+
 // Whose decoder reads JPEGs. The pixels are the same, whichever it is.
 enum class JpegEntropy : uint8_t {
   kAuto,     // our own where it can, libjpeg-turbo otherwise, and whenever something in the data is odd
@@ -33,6 +35,8 @@ struct DecodeRequest {
   // {0, 0}: exact, every pixel equals the full decode's. Otherwise the decoder may deliver the region at a smaller
   // scale (JPEG's DCT scale), as long as the scaled region keeps at least this size.
   ImageSize at_least;
+  // What is known of this JPEG, and what this decode learns of it; null: nothing is learned.
+  JpegMarks* marks = nullptr;
 };
 
 // Where the requested region lies in the decoded image, which may hold more than the region (the blocks that it

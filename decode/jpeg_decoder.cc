@@ -4,6 +4,8 @@
 #include <cassert>
 #include <new>
 
+#include "decode/jpeg/region_decoder.h"
+#include "decode/jpeg_frame.h"
 #include "decode/jpeg_session.h"
 
 namespace stoker {
@@ -40,16 +42,29 @@ bool IsIncomplete(const jpeg_decompress_struct& decompress) {
   return false;
 }
 
-// What must be decoded so that the region gets the very bits of a full decode. libjpeg moves the left edge down to an
-// iMCU boundary by itself; at both cut edges fancy upsampling takes the neighbouring chroma sample for missing.
+// The region in the scaled picture, whole pixels that cover it; `box` is where it lies in them.
+Rect ScaledRegion(const Rect& region, int denominator, RegionBox& box) {
+  const double scale = 1.0 / denominator;
+  const int32_t left = region.x / denominator;
+  const int32_t top = region.y / denominator;
+  const int32_t right = (region.x + region.width + denominator - 1) / denominator;
+  const int32_t bottom = (region.y + region.height + denominator - 1) / denominator;
+  box = {region.x * scale - left, region.y * scale - top, (region.x + region.width) * scale - left,
+         (region.y + region.height) * scale - top};
+  return {left, top, right - left, bottom - top};
+}
+
+// What libjpeg must decode so that the region gets the very bits of a full decode. libjpeg moves the left edge down to
+// an iMCU boundary by itself; at both cut edges fancy upsampling takes the neighbouring chroma sample for missing.
 Window MakeWindow(const jpeg_decompress_struct& decompress, const Rect& region, int denominator, bool whole) {
   const ImageSize picture = {static_cast<int32_t>(decompress.output_width),
                              static_cast<int32_t>(decompress.output_height)};
-  const double scale = 1.0 / denominator;
-  int32_t left = region.x / denominator;
-  int32_t top = region.y / denominator;
-  int32_t right = (region.x + region.width + denominator - 1) / denominator;
-  int32_t bottom = (region.y + region.height + denominator - 1) / denominator;
+  RegionBox box;
+  const Rect scaled = ScaledRegion(region, denominator, box);
+  int32_t left = scaled.x;
+  int32_t top = scaled.y;
+  int32_t right = scaled.x + scaled.width;
+  int32_t bottom = scaled.y + scaled.height;
   if (whole) {
     left = top = 0;
     right = picture.width;
@@ -65,9 +80,10 @@ Window MakeWindow(const jpeg_decompress_struct& decompress, const Rect& region, 
     left = left / imcu_width * imcu_width;
     right = std::min(right, picture.width);
   }
+  const double more_left = scaled.x - left;
+  const double more_above = scaled.y - top;
   return {{left, top, right - left, bottom - top},
-          {region.x * scale - left, region.y * scale - top, (region.x + region.width) * scale - left,
-           (region.y + region.height) * scale - top}};
+          {box.x0 + more_left, box.y0 + more_above, box.x1 + more_left, box.y1 + more_above}};
 }
 
 // Adobe's inverted CMYK, as nearly all CMYK JPEGs are whether they say so or not: white is 255. Pillow's formula.
@@ -118,11 +134,24 @@ J_COLOR_SPACE OutputSpace(const jpeg_decompress_struct& decompress, Channels cha
 }  // namespace
 
 struct JpegDecoder::State {
+  explicit State(JpegEntropy given_entropy) : entropy(given_entropy) {}
+
+  // By our own decoder. False: that is the library's work.
+  bool DecodeByOurselves(const DecodeRequest& request, int denominator, Image& image, RegionBox& box,
+                         Diagnosis& diagnosis) noexcept;
+  std::error_code DecodeByLibrary(const DecodeRequest& request, int denominator, Image& image, RegionBox& box,
+                                  Diagnosis& diagnosis) noexcept;
+
+  const JpegEntropy entropy;
   JpegSession session;
+  JpegFrame frame;
+  RegionDecoder own;
 };
 
-JpegDecoder::JpegDecoder() noexcept : state_(new (std::nothrow) State) {}
+JpegDecoder::JpegDecoder(JpegEntropy entropy) noexcept : state_(new (std::nothrow) State(entropy)) {}
 JpegDecoder::~JpegDecoder() = default;
+
+size_t JpegDecoder::scratch_bytes() const noexcept { return state_ ? state_->own.scratch_bytes() : 0; }
 
 std::error_code JpegDecoder::ReadHeader(std::span<const uint8_t> bytes, bool strict, ImageSize& size,
                                         Diagnosis& diagnosis) noexcept {
@@ -135,12 +164,9 @@ std::error_code JpegDecoder::ReadHeader(std::span<const uint8_t> bytes, bool str
   return {};
 }
 
-std::error_code JpegDecoder::ReadPixels(const DecodeRequest& request, Image& image, RegionBox& box,
-                                        Diagnosis& diagnosis) noexcept {
-  JpegSession& session = state_->session;
+std::error_code JpegDecoder::State::DecodeByLibrary(const DecodeRequest& request, int denominator, Image& image,
+                                                    RegionBox& box, Diagnosis& diagnosis) noexcept {
   jpeg_decompress_struct& decompress = session.decompress();
-  assert(decompress.image_width > 0);
-  const int denominator = ScaleDenominator(request);
   decompress.scale_num = 1;
   decompress.scale_denom = static_cast<unsigned>(denominator);
   decompress.out_color_space = OutputSpace(decompress, request.channels);
@@ -170,6 +196,35 @@ std::error_code JpegDecoder::ReadPixels(const DecodeRequest& request, Image& ima
   session.Close();  // what lies below the region is never decoded
   box = window.box;
   return {};
+}
+
+bool JpegDecoder::State::DecodeByOurselves(const DecodeRequest& request, int denominator, Image& image, RegionBox& box,
+                                           Diagnosis& diagnosis) noexcept {
+  if (entropy == JpegEntropy::kLibrary || session.strict() || denominator > 2) return false;
+  if (!ReadFrame(session.decompress(), static_cast<size_t>(session.position()), frame)) return false;
+  const Rect region = ScaledRegion(request.region, denominator, box);
+  const int channels = frame.components == 1 && request.channels == Channels::kGray ? 1 : 3;
+  const bool done = own.Decode(session.bytes(), frame, region, denominator, channels, request.marks, image);
+  diagnosis.jpeg_path = done ? JpegPath::kOwn : JpegPath::kStartedOver;
+  return done;
+}
+
+std::error_code JpegDecoder::ReadPixels(const DecodeRequest& request, Image& image, RegionBox& box,
+                                        Diagnosis& diagnosis) noexcept {
+  State& state = *state_;
+  assert(state.session.decompress().image_width > 0);
+  const int denominator = ScaleDenominator(request);
+  diagnosis.jpeg_path = JpegPath::kLibrary;
+  if (state.DecodeByOurselves(request, denominator, image, box, diagnosis)) {
+    state.session.Close();
+    return {};
+  }
+  if (state.entropy == JpegEntropy::kOwn) {
+    diagnosis.Say(diagnosis.jpeg_path == JpegPath::kStartedOver ? "odd data, left to libjpeg-turbo"
+                                                                : "a kind of JPEG that is left to libjpeg-turbo");
+    return DecodeError::kUnsupported;
+  }
+  return state.DecodeByLibrary(request, denominator, image, box, diagnosis);
 }
 
 }  // namespace stoker

@@ -1,4 +1,5 @@
-// JPEG by libjpeg-turbo: the size, then exactly the pixels of one region, at full or at a DCT scale.
+// JPEG: the size, then exactly the pixels of one region, at full or at a DCT scale, by our own decoder where it can and
+// by libjpeg-turbo otherwise.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,13 @@
 
 namespace stoker {
 
-// Reads one picture after the other with the same libjpeg state.
+// Reads one picture after the other with the same state. libjpeg reads all headers, so that what is refused is refused
+// in its words.
 // Threads: one thread at a time. Life cycle of a picture: ReadHeader, then ReadPixels or nothing.
 // The bytes must stay in place between the two; no copy of them is made.
 class JpegDecoder {
  public:
-  JpegDecoder() noexcept;
+  explicit JpegDecoder(JpegEntropy entropy) noexcept;
   ~JpegDecoder();
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
@@ -28,6 +30,9 @@ class JpegDecoder {
   // three channels as asked, all others three; `image` may hold more than the region, `box` says where it lies.
   // Decodes only what the region needs; everything where strict, so that every warning is seen.
   std::error_code ReadPixels(const DecodeRequest& request, Image& image, RegionBox& box, Diagnosis& diagnosis) noexcept;
+
+  // Bytes of scratch that our own decoder holds now.
+  size_t scratch_bytes() const noexcept;
 
  private:
   struct State;

@@ -22,6 +22,10 @@ bool ReadTable(const JHUFF_TBL* table, HuffmanSpec& spec) {
 bool ReadComponent(const jpeg_decompress_struct& decompress, int index, JpegComponent& component) {
   const jpeg_component_info& info = decompress.comp_info[index];
   if (decompress.cur_comp_info[index] != &info) return false;
+  // As the file has them; the library looks at them later.
+  if (info.quant_tbl_no >= NUM_QUANT_TBLS || info.dc_tbl_no >= NUM_HUFF_TBLS || info.ac_tbl_no >= NUM_HUFF_TBLS) {
+    return false;
+  }
   const JQUANT_TBL* const quantization = decompress.quant_tbl_ptrs[info.quant_tbl_no];
   if (quantization == nullptr) return false;
   std::copy_n(quantization->quantval, kBlockCoefficients, component.quantization.begin());
@@ -43,6 +47,9 @@ bool ReadFrame(const jpeg_decompress_struct& decompress, size_t scan_offset, Jpe
   if (components != 1 && components != kMaxComponents) return false;
   if (decompress.jpeg_color_space != (components == 1 ? JCS_GRAYSCALE : JCS_YCbCr)) return false;
   if (decompress.comps_in_scan != components) return false;
+  // What only progressive scans may say; the library warns of it.
+  if (decompress.Ss != 0 || decompress.Se != kBlockCoefficients - 1 || decompress.Ah != 0 || decompress.Al != 0)
+    return false;
   frame = {};
   frame.components = components;
   frame.size = {static_cast<int32_t>(decompress.image_width), static_cast<int32_t>(decompress.image_height)};

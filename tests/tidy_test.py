@@ -31,6 +31,7 @@ DOORS = [
     (["png.h", "pngconf.h"], ["decode/png_decoder.cc"]),
     (["webp/*"], ["decode/webp_decoder.cc"]),
     (["opencv2/*"], ["decode/opencv_decoder.cc", "augment/opencv_ops.cc"]),
+    (["xxhash.h"], ["decode/jpeg/marks.cc", "loader/index/*"]),
     (["cuda.h", "cuda_*", "cudaTypedefs.h", "nvml.h", "nvjpeg.h"], ["transfer/cuda_*"]),
     (["nvtx3/*"], ["transfer/nvtx.cc"]),
     (["hwy/*"], ["*_kernels.cc"]),

@@ -19,7 +19,7 @@ struct RowMark {
 };
 
 // The marks of one picture's rows from the first to as many as were seen. Packed, about six bytes a row, and tied to
-// the very bytes that they were taken from by a checksum of all bytes before the last mark.
+// the very bytes that they were taken from by a checksum of themselves and of all bytes before the last mark.
 // Threads: none of its own; one thread at a time. Holds its memory from picture to picture.
 class JpegMarks {
  public:
@@ -34,7 +34,7 @@ class JpegMarks {
   // The marks, where they belong to this picture: not more than it has rows, rising, within the file, and of the same
   // bytes. Empty otherwise. Valid until the next Assign, Clear, or Pack.
   std::span<const RowMark> Unpack(std::span<const uint8_t> file, const JpegFrame& frame);
-  // Keeps `marks`, where they are more than there were.
+  // Keeps `marks`, where they are more than Unpack gave. Requires: a decode of this file has learned them.
   void Pack(std::span<const uint8_t> file, const JpegFrame& frame, std::span<const RowMark> marks);
 
   // How many rows packed marks cover, without looking further; 0 where there are none. For choosing between two.

@@ -84,6 +84,7 @@ Bytes EncodeJpeg(const Picture& picture, const JpegOptions& options) {
     compress.comp_info[i].v_samp_factor = is_black ? options.luma_v : 1;
   }
   compress.arith_code = options.arithmetic ? TRUE : FALSE;
+  compress.optimize_coding = options.optimized ? TRUE : FALSE;
   compress.restart_interval = static_cast<unsigned>(options.restart_interval);
   if (!options.adobe_marker) compress.write_Adobe_marker = FALSE;
   if (options.progressive) jpeg_simple_progression(&compress);

@@ -38,6 +38,7 @@ struct JpegOptions {
   bool arithmetic = false;
   bool interleaved = true;   // false: one scan a component
   int restart_interval = 0;  // in MCUs
+  bool optimized = false;    // Huffman tables made for this picture
   bool adobe_marker = true;  // CMYK and YCCK only
   Bytes app1 = {};           // the content of one APP1 segment
 };
