@@ -187,13 +187,11 @@ StopEntries MakeStop() {
   return stop;
 }
 
-const StopEntries stop_entries = MakeStop();
+const StopEntries kStop = MakeStop();
 
 }  // namespace
 
-TableWord StopTable() noexcept {
-  return reinterpret_cast<TableWord>(stop_entries.bytes.data()) + kStopFront + kTableShift;
-}
+TableWord StopTable() noexcept { return reinterpret_cast<TableWord>(kStop.bytes.data()) + kStopFront + kTableShift; }
 
 struct HuffmanTables::Storage {
   Recent<AcTable> ac;
