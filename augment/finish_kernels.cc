@@ -1,5 +1,7 @@
 #include "augment/finish_kernels.h"
 
+#include "augment/finish_baseline_kernels.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "augment/finish_kernels.cc"
 #include <hwy/foreach_target.h>
@@ -8,14 +10,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace stoker::HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_HAVE_SCALABLE
 
-// Vectors of unknown or no width: the scalar twin does the work.
+// No vectors, imitated ones (as on x86-64 before SSSE3) or ones of unknown width. Tables are as fast as SSE2 divides.
 void ConvertRowVector(const RowFormula& formula, const uint8_t* values, size_t count, std::byte* out) {
   ConvertRowScalar(formula, values, count, out);
 }
 void SplitRowVector(const uint8_t* row, size_t width, bool reverse, const std::array<uint8_t*, 3>& planes) {
-  SplitRowScalar(row, width, reverse, planes);
+  SplitRowBaseline(row, width, reverse, planes);
 }
 void ReverseRowVector(const uint8_t* row, size_t width, size_t channels, uint8_t* out) {
   ReverseRowScalar(row, width, channels, out);
@@ -30,7 +32,7 @@ constexpr size_t kLanes = hn::MaxLanes(Floats());
 static_assert(kLanes <= RowFormula::kMaxLanes);
 
 // Whether vectors of this target round to float16 in one instruction, to nearest even.
-#if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_EMU128
+#if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
 constexpr bool kHasHalf = false;
 #else
 constexpr bool kHasHalf = true;

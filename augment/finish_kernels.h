@@ -35,8 +35,8 @@ struct RowFormula {
   alignas(64) Pattern inverse_rest = {};
 };
 
-// Converts `count` bytes, of which the first belongs to channel 0 of the formula. Every target and the scalar twin
-// write the same bytes. For the float elements; uint8 needs no conversion.
+// Converts `count` bytes, whole pixels of the formula's channels. Every target and the scalar twin write the same
+// bytes. For the float elements; uint8 needs no conversion.
 void ConvertRow(const RowFormula& formula, const uint8_t* values, size_t count, std::byte* out);
 void ConvertRowScalar(const RowFormula& formula, const uint8_t* values, size_t count, std::byte* out);
 // What was streamed is seen by whoever sees what this thread writes next.

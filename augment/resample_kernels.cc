@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "augment/resample_baseline_kernels.h"
 #include "augment/resample_vnni_kernels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -12,15 +13,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace stoker::HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_HAVE_SCALABLE
 
-// Vectors of unknown or no width: the scalar twin does the work.
+// No vectors, imitated ones (as on x86-64 before SSSE3) or ones of unknown width.
 void ArrangeColumnsVector(ColumnWeights&) {}
 void FilterColumnsVector(const ColumnWeights& weights, const SourceRows& rows, const FilteredRows& out) {
-  FilterColumnsScalar(weights, rows, out);
+  FilterColumnsBaseline(weights, rows, out);
 }
 void FilterRowsVector(std::span<const uint8_t* const> rows, const SplitPair* weights, size_t bytes, uint8_t* out) {
-  FilterRowsScalar(rows, weights, bytes, out);
+  FilterRowsBaseline(rows, weights, bytes, out);
 }
 
 #else
