@@ -149,6 +149,10 @@ void RunCommandLine::AddPipeline(CLI::App& command) {
       command, "--normalize-on", options_.loader.normalize_on,
       {{"auto", NormalizeOn::kAuto}, {"host", NormalizeOn::kHost}, {"device", NormalizeOn::kDevice}}, "auto",
       "Where bytes become floats; auto: on the device where it can, so that a quarter crosses the bus");
+  command
+      .add_option("--index", options_.loader.index,
+                  "Where the rows of JPEGs begin, learned for later epochs; a folder: kept there for later runs, too")
+      ->option_text("off|memory|DIR [memory]");
   command.add_option("--memory-limit", memory_limit_, "For all buffers, such as 2GB; 0: a quarter of what is free")
       ->transform(CLI::AsSizeValue(false).description(""))
       ->option_text("BYTES [0]");

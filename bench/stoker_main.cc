@@ -14,6 +14,7 @@
 #include "bench/budget_command.h"
 #include "bench/doctor_command.h"
 #include "bench/explain_command.h"
+#include "bench/index_command.h"
 #include "bench/run_command.h"
 #include "bench/run_options.h"
 #include "bench/synthetic_set.h"
@@ -94,6 +95,10 @@ int Main(int argc, char** argv) {
   SyntheticOptions synth_options;
   AddSynthOptions(synth, folder, synth_options);
 
+  CLI::App& index = *app.add_subcommand("index", kIndexHelp);
+  IndexOptions index_options;
+  AddIndexOptions(index, index_options);
+
   CLI::App& doctor = *app.add_subcommand("doctor", kDoctorHelp);
   DoctorOptions doctor_options;
   AddDoctorOptions(doctor, doctor_options);
@@ -123,6 +128,7 @@ int Main(int argc, char** argv) {
     if (explain.parsed()) return ExplainCommand(explain_options);
     if (bench.parsed()) return BenchCommand(bench_line.Finish(rest), typed);
     if (budget.parsed()) return BudgetCommand(budget_line.Finish());
+    if (index.parsed()) return IndexCommand(index_options);
     if (doctor.parsed()) return DoctorCommand(doctor_options);
     if (synth.parsed()) return Synth(folder, synth_options);
     return RunCommand(run_line.Finish(), start);

@@ -21,10 +21,11 @@ struct BufferPlan {
   uint32_t batches_ahead = 0;    // that the stall log has room for, beyond the one handed over
   size_t stall_log_bytes = 0;
   size_t source_bytes = 0;  // names, sizes, labels
+  size_t index_bytes = 0;   // where the rows of JPEGs begin; 0: none
 
   size_t host_bytes() const noexcept {
     return slots * slot_bytes + (device_is_host ? device_slots * device_slot_bytes : 0) +
-           read_buffers * read_buffer_bytes + stall_log_bytes + source_bytes;
+           read_buffers * read_buffer_bytes + stall_log_bytes + source_bytes + index_bytes;
   }
 };
 

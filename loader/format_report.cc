@@ -62,6 +62,18 @@ std::string Jpegs(const StallReport& report) {
   return text + '\n';
 }
 
+std::string RowIndex(const StallReport& report) {
+  std::string text = fmt::format("  row index    {} pictures learned: {} of {}", report.index_entries,
+                                 Bytes(report.index_used_bytes), Bytes(report.buffers.index_bytes));
+  if (report.index_entries > 0) {
+    text += fmt::format(", {:.0f} bytes each",
+                        static_cast<double>(report.index_used_bytes) / static_cast<double>(report.index_entries));
+  }
+  if (report.index_full) text += "; full, so no more are learned (index_bytes)";
+  if (!report.index_file.empty()) text += fmt::format("; {} in {}", report.index_file_entries, report.index_file);
+  return text + '\n';
+}
+
 std::string Skips(const StallReport& report) {
   std::string text = fmt::format("  bad samples  {}\n", report.skipped_count);
   const size_t shown = std::min(report.skipped.size(), kShownSkips);
@@ -111,6 +123,7 @@ std::string FormatReport(const StallReport& report) {
   }
   text += '\n';
   if (report.jpegs_own + report.jpegs_library + report.jpegs_started_over > 0) text += Jpegs(report);
+  if (report.buffers.index_bytes > 0 || !report.index_file.empty()) text += RowIndex(report);
   if (report.decoder_warnings > 0) {
     text += fmt::format("  warnings     {} decodes gave pixels with a complaint (strict refuses them)\n",
                         report.decoder_warnings);

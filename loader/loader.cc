@@ -11,6 +11,7 @@
 #include "loader/delivery.h"
 #include "loader/error_policy.h"
 #include "loader/feeder.h"
+#include "loader/index/index_keeper.h"
 #include "loader/machine/limits.h"
 #include "loader/reporter.h"
 #include "loader/sample_task.h"
@@ -44,7 +45,7 @@ class Loader::Impl {
     stoker::WriteTrace(*log_, *source_, static_cast<uint32_t>(options_.num_workers), now_(), path);
   }
   // Of an epoch in an order of the caller's, who alone knows when it is over.
-  void EndEpoch() { reporter_->EpochEnded(); }
+  void EndEpoch() { EpochEnded(); }
   bool OverBudget() const {
     const size_t extra_bytes = delivery_->ring().extra_slots_peak() * plan_.slot_bytes;
     return extra_bytes > 0 && plan_.host_bytes() + extra_bytes > static_cast<size_t>(options_.memory_limit_bytes);
@@ -65,6 +66,7 @@ class Loader::Impl {
 
  private:
   void Begin(uint64_t epoch, std::shared_ptr<const Order> order, uint64_t position);
+  void EpochEnded();
   void CheckUsable() const;
   void CheckSlots();
   Delivered Take(StreamHandle stream, const WhileWaiting& while_waiting);
@@ -79,6 +81,7 @@ class Loader::Impl {
   std::unique_ptr<ReadBuffers> buffers_;
   std::unique_ptr<StallLog> log_;
   ErrorPolicy errors_;
+  std::unique_ptr<IndexKeeper> index_;  // null: none
   std::unique_ptr<SampleTask> task_;
   std::unique_ptr<Feeder> feeder_;
   std::unique_ptr<Reporter> reporter_;
@@ -114,11 +117,12 @@ Loader::Impl::Impl(LoaderOptions options, std::shared_ptr<const Source> source, 
   delivery_ = std::make_shared<Delivery>(std::move(transfer), plan_.slots, plan_.device_slots, now_, wake);
   const size_t spare = static_cast<size_t>(options_.memory_limit_bytes) - plan_.host_bytes();
   buffers_ = std::make_unique<ReadBuffers>(plan_.read_buffers, plan_.read_buffer_bytes, spare, now_, wake);
+  if (options_.index != kNoIndex) index_ = std::make_unique<IndexKeeper>(*source_, options_.index, plan_.index_bytes);
   const auto workers = static_cast<uint32_t>(options_.num_workers);
-  task_ = std::make_unique<SampleTask>(SampleTaskParts{options_, recipe_, written, device_finishes, *source_, *buffers_,
-                                                       *log_, errors_.samples(), now_, seams.thread_cpu_now, workers,
-                                                       std::move(seams.slow_decode),
-                                                       [this](SampleJob job) { feeder_->Retry(std::move(job)); }});
+  task_ = std::make_unique<SampleTask>(SampleTaskParts{
+      options_, recipe_, written, device_finishes, *source_, *buffers_, *log_, errors_.samples(), now_,
+      seams.thread_cpu_now, workers, std::move(seams.slow_decode), index_ != nullptr ? &index_->rows() : nullptr,
+      [this](SampleJob job) { feeder_->Retry(std::move(job)); }});
   // Files in the page cache wait for a worker without a buffer, as many as there are buffers; the others hold one.
   workers_ = std::make_unique<Workers>(
       workers, 2 * plan_.read_buffers, [this](uint32_t worker, SampleJob job) { task_->Run(worker, std::move(job)); },
@@ -130,8 +134,8 @@ Loader::Impl::Impl(LoaderOptions options, std::shared_ptr<const Source> source, 
         return make_reader(options_.reader, *source_, reader_options, choice);
       }});
   active_workers_.emplace(*log_, *workers_, options_.num_workers, auto_workers_, now_());
-  reporter_ = std::make_unique<Reporter>(
-      ReporterParts{options_, plan_, *log_, *delivery_, *feeder_, *buffers_, *task_, *active_workers_, errors_, now_});
+  reporter_ = std::make_unique<Reporter>(ReporterParts{options_, plan_, *log_, *delivery_, *feeder_, *buffers_, *task_,
+                                                       *active_workers_, errors_, index_.get(), now_});
 }
 
 Loader::Impl::~Impl() {
@@ -173,6 +177,11 @@ void Loader::Impl::Begin(uint64_t epoch, std::shared_ptr<const Order> order, uin
   feeder_->Start(*order_, epoch, position, cause);
 }
 
+void Loader::Impl::EpochEnded() {
+  reporter_->EpochEnded();
+  if (index_ != nullptr) index_->EpochEnded();
+}
+
 // Stops the epoch under way and takes back every batch that it had begun.
 void Loader::Impl::DropUnderWay(const WhileWaiting& while_waiting) {
   running_ = false;
@@ -196,7 +205,7 @@ void Loader::Impl::StartEpoch(uint64_t epoch, std::shared_ptr<const Order> order
   }
   const bool broken_off = running_;
   DropUnderWay(while_waiting);
-  if (broken_off) reporter_->EpochEnded();
+  if (broken_off) EpochEnded();
   Begin(epoch, std::move(order), position);
 }
 
@@ -260,7 +269,7 @@ std::optional<Batch> Loader::Impl::Next(StreamHandle stream, const WhileWaiting&
     running_ = false;
     ++epoch_;
     log_->EndWait();
-    if (order_ == own_order_) reporter_->EpochEnded();
+    if (order_ == own_order_) EpochEnded();
     return std::nullopt;
   }
   CheckSlots();

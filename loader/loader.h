@@ -30,17 +30,19 @@ using WhileWaiting = std::function<void()>;
 // Everything a batch holds is a pure function of (seed, epoch, position): of neither threads, readers, devices nor
 // timing.
 // Threads: the functions are for one caller's thread at a time. Starts threads only with the first batch asked for: one
-// *feeder*, the workers it borrows from the process, and with a device one *prefetcher*. Installs no signal handler,
-// changes no environment. A loader that was started, or has a device, must not be used after fork(): every call then
-// throws kForked, as does making one with workers in a child whose parent's workers had started.
-// Memory: everything is reserved by the constructor (`Report().buffers`); streaming allocates nothing.
+// *feeder*, the workers it borrows from the process, with a device one *prefetcher*, and after epochs where
+// options().index is a folder a *keeper* for as long as it takes to write there. Installs no signal handler, changes no
+// environment. A loader that was started, or has a device, must not be used after fork(): every call then throws
+// kForked, as does making one with workers in a child whose parent's workers had started. Memory: everything is
+// reserved by the constructor (`Report().buffers`); streaming allocates nothing.
 class Loader {
  public:
   // Throws std::invalid_argument naming a bad option, Error or std::system_error where memory or device are missing.
   Loader(LoaderOptions options, std::shared_ptr<const Source> source);
   // With doubles in place of the clock, the reader or the device: for tests.
   Loader(LoaderOptions options, std::shared_ptr<const Source> source, LoaderSeams seams);
-  // Stops within a second whatever is under way. Batches that the caller holds stay valid.
+  // Stops within a second whatever is under way; writing what was learned to LoaderOptions::index, where that is a
+  // folder, may take some more. Batches that the caller holds stay valid.
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;

@@ -56,6 +56,8 @@ void Validate(const LoaderOptions& options) {
   CheckRange<int64_t>("max_file_bytes", options.max_file_bytes, 1, int64_t{1} << 40, "bytes");
   CheckRange<int64_t>("max_pixels", options.limits.max_pixels, 1, int64_t{1} << 40, "pixels");
   CheckRange<int64_t>("memory_limit", options.memory_limit_bytes, 0, int64_t{1} << 50, "bytes, 0 chooses");
+  CheckRange<int64_t>("index_bytes", options.index_bytes, 0, int64_t{1} << 39, "bytes, 0 chooses");
+  if (options.index.empty()) throw std::invalid_argument("index = \"\" (allowed: off, memory, or a folder)");
   if (!(options.read_deadline_seconds >= 0.001 && options.read_deadline_seconds <= 86400)) {
     throw std::invalid_argument(
         fmt::format("read_deadline = {} (allowed: 0.001 to 86400 seconds)", options.read_deadline_seconds));

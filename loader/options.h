@@ -81,6 +81,13 @@ struct LoaderOptions {
   // For all buffers; 0: a quarter of what the machine or container has free, and of page-locked memory, which nobody
   // else can have, no more than 4 GiB.
   int64_t memory_limit_bytes = 0;
+  // Where the rows of each JPEG begin, learned while decoding, so that later crops of it begin at any row: "memory"
+  // until the loader ends; a folder: in a file there, too, for later runs and other ranks (made where it is missing;
+  // some 300 bytes a picture); "off". Never changes a pixel.
+  std::string index = "memory";
+  // Of the index in memory, part of memory_limit_bytes; 0: 1 kB a sample, at least 1 MiB, at most 400 MB, an eighth of
+  // memory_limit_bytes, and what is left of it. When it is used up no more is learned.
+  int64_t index_bytes = 0;
   double read_deadline_seconds = 30;  // a read that takes longer is that sample's error (hung NFS, dying disk)
 
   // -- Reports --------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include "loader/delivery.h"
 #include "loader/error_policy.h"
 #include "loader/feeder.h"
+#include "loader/index/index_keeper.h"
 #include "loader/read_buffers.h"
 #include "loader/sample_task.h"
 
@@ -83,6 +84,14 @@ StallReport Reporter::ReportOf(const StallTotals& totals) const {
   report.jpegs_library = decoded[static_cast<size_t>(JpegPath::kLibrary)];
   report.jpegs_started_over = decoded[static_cast<size_t>(JpegPath::kStartedOver)];
   report.cpu_path = CpuPathName(ChosenCpuPath());
+  if (parts_.index != nullptr) {
+    const IndexReport index = parts_.index->report();
+    report.index_used_bytes = index.learned.bytes;
+    report.index_entries = index.learned.entries;
+    report.index_full = index.learned.full;
+    report.index_file_entries = index.file_entries;
+    report.index_file = parts_.index->path();
+  }
   report.budget_bytes = parts_.plan.host_bytes() + report.scratch_bytes;
   report.oversized_bytes_peak = parts_.buffers.oversized_bytes_peak();
   report.extra_slots = parts_.delivery.ring().extra_slots();

@@ -17,6 +17,7 @@ class ActiveWorkers;
 class Delivery;
 class ErrorPolicy;
 class Feeder;
+class IndexKeeper;
 class ReadBuffers;
 class SampleTask;
 
@@ -31,6 +32,7 @@ struct ReporterParts {
   const SampleTask& task;
   const ActiveWorkers& workers;
   const ErrorPolicy& errors;
+  const IndexKeeper* index;  // null: none
   NowFn now;
 };
 

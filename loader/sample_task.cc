@@ -67,6 +67,18 @@ void SampleTask::GrowWith(Worker& worker, ImageSize picture) noexcept {
   worker.image.Reserve(largest_bytes_.load(std::memory_order_relaxed));
 }
 
+std::error_code SampleTask::Decode(Worker& worker, std::span<const uint8_t> bytes, SampleJob& job,
+                                   RegionBox& box) const noexcept {
+  DecodeRequest request = RequestFor(job.plan);
+  if (parts_.index != nullptr) {
+    parts_.index->Find(job.id, worker.marks);
+    request.marks = &worker.marks;
+  }
+  const std::error_code error = worker.decoder.Decode(bytes, request, worker.image, box, job.diagnosis);
+  if (!error && parts_.index != nullptr && worker.marks.grew()) parts_.index->Learn(job.id, worker.marks);
+  return error;
+}
+
 void SampleTask::Process(Worker& worker, SampleJob& job, SampleRecord* record) noexcept {
   const std::span<const uint8_t> bytes = job.encoded.memory().first(job.encoded_bytes);
   ImageSize size;
@@ -79,7 +91,7 @@ void SampleTask::Process(Worker& worker, SampleJob& job, SampleRecord* record) n
       if (job.error) return;
     }
     if (parts_.slow_decode) parts_.slow_decode(job);
-    job.error = worker.decoder.Decode(bytes, RequestFor(job.plan), worker.image, box, job.diagnosis);
+    job.error = Decode(worker, bytes, job, box);
   }
   if (record != nullptr && job.attempt == 0) record->decoded_ns = parts_.now();
   if (job.error) return;

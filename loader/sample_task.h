@@ -11,7 +11,9 @@
 #include "augment/augment.h"
 #include "augment/recipe.h"
 #include "decode/decoder.h"
+#include "decode/jpeg/marks.h"
 #include "loader/bad_samples.h"
+#include "loader/index/row_index.h"
 #include "loader/options.h"
 #include "loader/sample_job.h"
 #include "loader/source.h"
@@ -34,6 +36,7 @@ struct SampleTaskParts {
   NowFn thread_cpu_now;
   uint32_t workers;
   std::function<void(const SampleJob&)> slow_decode;  // LoaderSeams::slow_decode
+  RowIndex* index;                                    // null: nothing is learned of the pictures
   // Gets jobs that go back to the feeder with their place in the slot: bad samples that are to be replaced, and files
   // that have left the page cache.
   std::function<void(SampleJob)> retry;
@@ -65,6 +68,7 @@ class SampleTask {
     Decoder decoder;
     Augmenter augmenter;
     Image image;
+    JpegMarks marks;   // of the picture under way
     Predecessor last;  // the job that this worker ended last
     // For the report; order nothing.
     std::atomic<size_t> scratch_bytes{0};
@@ -74,6 +78,8 @@ class SampleTask {
   // Reads a job from the page cache; false where it went back to the feeder.
   bool ReadFromCache(Worker& worker, SampleJob& job, SampleRecord* record) noexcept;
   void Process(Worker& worker, SampleJob& job, SampleRecord* record) noexcept;
+  // Decodes what the plan needs, with what is known of the picture, and keeps what there was to be learned.
+  std::error_code Decode(Worker& worker, std::span<const uint8_t> bytes, SampleJob& job, RegionBox& box) const noexcept;
   void StampStart(const Worker& worker, const SampleJob& job, SampleRecord& record) const noexcept;
   void StampEnd(Worker& worker, SampleRecord& record) const noexcept;
   // Notes a picture that decoded, and makes this worker's image as large as the largest any worker has met.

@@ -80,6 +80,13 @@ struct StallReport {
   uint32_t extra_slots = 0;         // added for a caller that keeps batches (grow_slots), beyond the budget
   uint32_t extra_slots_peak = 0;
   BufferPlan buffers;
+  // The row index, for which buffers.index_bytes are reserved: what of them is used, of how many pictures something was
+  // learned, and that no more is learned for want of room.
+  size_t index_used_bytes = 0;
+  uint64_t index_entries = 0;
+  bool index_full = false;
+  uint64_t index_file_entries = 0;     // pictures beside those that its file knows
+  std::string index_file;              // empty: there is none
   std::string cpu_path;                // the instructions that decoding uses: "sse2", "avx2", "avx512"
   uint64_t jpegs_own = 0;              // JPEGs decoded by Stoker's own decoder
   uint64_t jpegs_library = 0;          // by libjpeg-turbo: kinds that are left to it

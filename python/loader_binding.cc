@@ -269,6 +269,7 @@ LoaderOptions OptionsFrom(const py::dict& given) {
   set("prefetch_factor", options.prefetch_factor);
   choose("reader", options.reader, kReaders);
   set("queue_depth", options.queue_depth);
+  set("index", options.index);
   set("device", options.device);
   choose("normalize_on", options.normalize_on, kNormalizeOn);
   set("pin_memory_for", options.pin_memory_for);

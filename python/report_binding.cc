@@ -59,6 +59,12 @@ void ForEachField(const Visit& visit) {
   visit("read_buffer_bytes", &BufferPlan::read_buffer_bytes);
   visit("stall_log_bytes", &BufferPlan::stall_log_bytes);
   visit("source_bytes", &BufferPlan::source_bytes);
+  visit("index_bytes", &BufferPlan::index_bytes);
+  visit("index_used_bytes", &StallReport::index_used_bytes);
+  visit("index_entries", &StallReport::index_entries);
+  visit("index_full", &StallReport::index_full);
+  visit("index_file_entries", &StallReport::index_file_entries);
+  visit("index_file", &StallReport::index_file);
   visit("extra_slots", &StallReport::extra_slots);
   visit("extra_slots_peak", &StallReport::extra_slots_peak);
   visit("cpu_path", &StallReport::cpu_path);

@@ -45,6 +45,10 @@ std::vector<Term> TermsOf(const BufferPlan& plan, const LoaderOptions& options, 
       {"stall log", static_cast<double>(plan.stall_log_bytes),
        fmt::format("records of the last batches' samples, {} of which may be under way", plan.batches_ahead)});
   terms.push_back({"source index", static_cast<double>(plan.source_bytes), "names, sizes and labels of all samples"});
+  if (plan.index_bytes > 0) {
+    terms.push_back({"row index", static_cast<double>(plan.index_bytes),
+                     "where the rows of JPEGs begin, taken as it is learned; lower index_bytes, or --index off"});
+  }
   if (options.live_feed) {
     terms.push_back({"live feed", static_cast<double>(kFeedBytes), "for `stoker top`, in /dev/shm"});
   }

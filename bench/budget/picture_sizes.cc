@@ -1,27 +1,29 @@
 #include "bench/budget/picture_sizes.h"
 
 #include <algorithm>
-#include <fstream>
-#include <string>
+#include <vector>
 
+#include "bench/run_source.h"
 #include "decode/decoder.h"
+#include "decode/jpeg/marks.h"
 #include "decode/orientation.h"
 
 namespace stoker {
 namespace {
 
-// The bytes of a sample in one file; empty where they cannot be read.
-std::vector<uint8_t> ReadSample(const Source& source, uint64_t id) {
-  std::vector<uint8_t> bytes;
-  std::string path(4096, '\0');
-  const Extents extents = source.ExtentsOf(id, nullptr);
-  if (extents.size() != 1 || !source.Path(extents[0].file, path.data(), path.size())) return bytes;
-  std::ifstream file(path.c_str(), std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(extents[0].offset_bytes));
-  bytes.resize(extents[0].bytes);
-  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-  return bytes;
+// As a loader meets it: for the first time, whole or in part, and again with a part or all that is to be learned.
+void DecodeAll(Decoder& decoder, const std::vector<uint8_t>& bytes, ImageSize size, Image& image) {
+  JpegMarks marks;
+  const auto decode = [&](int32_t height) {
+    DecodeRequest request = {{0, 0, size.width, height}, Channels::kRgb, {}};
+    request.marks = &marks;
+    RegionBox box;
+    Diagnosis diagnosis;
+    return !decoder.Decode(bytes, request, image, box, diagnosis);
+  };
+  if (!decode(size.height)) return;
+  marks.Clear();
+  (void)(decode((size.height + 1) / 2) && decode(size.height) && decode(size.height));
 }
 
 }  // namespace
@@ -29,6 +31,10 @@ std::vector<uint8_t> ReadSample(const Source& source, uint64_t id) {
 PictureSizes LookAtPictures(const Source& source, const LoaderOptions& options, size_t most) {
   PictureSizes pictures;
   Decoder decoder(options.limits);
+  DecodeLimits as_stored = options.limits;
+  as_stored.apply_exif = false;
+  Decoder measured(as_stored);
+  Image image;
   const uint64_t step = std::max<uint64_t>(source.size() / std::max<size_t>(most, 1), 1);
   for (uint64_t id = 0; id < source.size() && pictures.sizes.size() < most; id += step) {
     if (const auto known = source.PictureSize(id)) {
@@ -41,9 +47,11 @@ PictureSizes LookAtPictures(const Source& source, const LoaderOptions& options, 
     const std::vector<uint8_t> bytes = ReadSample(source, id);
     if (decoder.Peek(bytes, size, diagnosis)) continue;
     pictures.sizes.push_back(size);
-    pictures.turned =
-        pictures.turned || (options.limits.apply_exif && !ReadOrientation(diagnosis.format, bytes).is_upright());
+    const bool turned = options.limits.apply_exif && !ReadOrientation(diagnosis.format, bytes).is_upright();
+    pictures.turned = pictures.turned || turned;
+    if (!turned) DecodeAll(measured, bytes, size, image);
   }
+  pictures.decoder_bytes = measured.scratch_bytes();
   return pictures;
 }
 

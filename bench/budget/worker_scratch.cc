@@ -32,13 +32,14 @@ Term WorkerScratch(const LoaderOptions& options, const CompiledRecipe& recipe, c
   }
   const double table_bytes = kTableBytes * std::max(largest.width, recipe.spec().size.width);
   std::string formula = fmt::format(
-      "{} x ({} x {:.0f} B + {:.0f} B): workers, each a decoded picture of {}x{}{} and "
-      "the resampler's tables",
-      workers, images, image_bytes, table_bytes, largest.width, largest.height,
-      images > 1 ? " twice, to turn or make gray," : "");
+      "{} x ({} x {:.0f} B + {} B + {:.0f} B): workers, each a decoded picture of {}x{}{}, what decoders hold and the "
+      "resampler's tables",
+      workers, images, image_bytes, pictures.decoder_bytes, table_bytes, largest.width, largest.height,
+      images > 1 ? " twice, to turn or make gray" : "");
+  const double worker_bytes = images * image_bytes + static_cast<double>(pictures.decoder_bytes) + table_bytes;
   if (pictures.sizes.empty()) formula = "not known: no picture could be read";
-  return {"worker scratch", pictures.sizes.empty() ? 0 : workers * (images * image_bytes + table_bytes),
-          std::move(formula), Place::kHost, true};
+  return {"worker scratch", pictures.sizes.empty() ? 0 : workers * worker_bytes, std::move(formula), Place::kHost,
+          true};
 }
 
 }  // namespace stoker

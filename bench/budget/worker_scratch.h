@@ -9,8 +9,8 @@
 
 namespace stoker {
 
-// An estimate: the largest of `pictures` to the byte, the resampler's tables about. Requires: num_workers resolved (not
-// -1).
+// An estimate: the largest of `pictures` to the byte, the resampler's tables and the decoders about. Requires:
+// num_workers resolved (not -1).
 Term WorkerScratch(const LoaderOptions& options, const CompiledRecipe& recipe, const PictureSizes& pictures);
 
 }  // namespace stoker

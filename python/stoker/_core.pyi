@@ -381,6 +381,30 @@ class StallReport:
         """Names, sizes and labels."""
 
     @property
+    def index_bytes(self) -> int:
+        """Reserved for the row index; 0: there is none."""
+
+    @property
+    def index_used_bytes(self) -> int:
+        """What of them is used."""
+
+    @property
+    def index_entries(self) -> int:
+        """Pictures of which something was learned, beside those of the file."""
+
+    @property
+    def index_full(self) -> bool:
+        """No more is learned for want of room."""
+
+    @property
+    def index_file_entries(self) -> int:
+        """Pictures that the index's file knows."""
+
+    @property
+    def index_file(self) -> str:
+        """The path of that file; empty: there is none."""
+
+    @property
     def extra_slots(self) -> int:
         """Added for batches that are kept: now."""
 

@@ -58,6 +58,10 @@ class Loader:
     decode: "exact" gives the pixels of a full decode; "fast" may decode JPEGs at a smaller scale.
     reader: "auto", "io_uring" or "pread".
     queue_depth: reads in flight, 1 to 1024.
+    index: where the rows of each JPEG begin, learned while decoding, so that later crops of it begin at any row.
+        "memory" keeps it as long as the loader lives, in some 300 bytes a picture; a folder (made where it is missing)
+        in a file there, too, for later runs and other ranks, which ``stoker index`` fills beforehand; "off" learns
+        nothing. Never changes a pixel.
     memory_limit: bytes for all buffers; by default a quarter of what is free.
     read_deadline: seconds until a read that hangs is that sample's error.
     max_pixels, max_file_bytes: larger pictures are errors. apply_exif: turn pictures as their EXIF says.
@@ -78,9 +82,9 @@ class Loader:
                  near_device: bool = True, rank: int | None = None, world_size: int | None = None,
                  on_error: str = "raise", max_errors: int | None = None, return_ids: bool = False,
                  decode: str = "exact", reader: str = "auto", queue_depth: int | None = None,
-                 memory_limit: int | None = None, read_deadline: float | None = None, max_pixels: int | None = None,
-                 max_file_bytes: int | None = None, apply_exif: bool = False, strict: bool = False,
-                 report_every: int = 500, report_file: PathLike | None = None) -> None:
+                 index: PathLike = "memory", memory_limit: int | None = None, read_deadline: float | None = None,
+                 max_pixels: int | None = None, max_file_bytes: int | None = None, apply_exif: bool = False,
+                 strict: bool = False, report_every: int = 500, report_file: PathLike | None = None) -> None:
         self._arguments = {name: value for name, value in locals().items() if name != "self"}
         files, own_transform = understand(dataset)
         rank, world_size = _place_in_world(rank, world_size)
@@ -98,7 +102,8 @@ class Loader:
             "world_size": world_size, "num_workers": num_workers, "prefetch_factor": prefetch_factor,
             "device": device, "normalize_on": normalize_on, "near_device": near_device,
             "on_error": on_error, "max_errors": max_errors, "decode": decode, "reader": reader,
-            "queue_depth": queue_depth, "memory_limit": memory_limit, "read_deadline": read_deadline,
+            "queue_depth": queue_depth, "index": os.fsdecode(index), "memory_limit": memory_limit,
+            "read_deadline": read_deadline,
             "max_pixels": max_pixels, "max_file_bytes": max_file_bytes, "apply_exif": apply_exif, "strict": strict,
             "report_every": report_every, "report_file": None if report_file is None else os.fspath(report_file),
         })

@@ -57,6 +57,13 @@ TEST(RunOptions, TakeAWordForWorkersThatAreChosen) {
   EXPECT_THAT(Refusal({"p", "--num-workers", "many"}), testing::AllOf(HasSubstr("--num-workers"), HasSubstr("many")));
 }
 
+TEST(RunOptions, TakeAWordOrAFolderForTheIndex) {
+  EXPECT_EQ(Parse({"p"}).loader.index, "memory");
+  EXPECT_EQ(Parse({"p", "--index", "off"}).loader.index, "off");
+  EXPECT_EQ(Parse({"p", "--index", "some/folder"}).loader.index, "some/folder");
+  EXPECT_THAT(Refusal({"p", "--index="}), HasSubstr("index"));
+}
+
 TEST(RunOptions, TakeEveryOption) {
   const RunOptions options =
       Parse(Words("photos --batch-size 32 --num-workers 3 --prefetch-factor 4 --no-shuffle --seed 9 --epochs "

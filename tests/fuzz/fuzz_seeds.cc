@@ -4,10 +4,12 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
 
+#include "loader/index/index_writer.h"
 #include "tests/decode/encode.h"
 
 namespace stoker {
@@ -85,10 +87,66 @@ Seeds OptionsSeeds() {
   add("pixels",
       "photos\n--transform\neval\n--size\n64\n--dtype\nfloat16\n--layout\nnhwc\n--mean\n0.5,0.5,0.5\n--std\n1,1,1");
   add("gray", "photos\n--transform\nnone\n--interpolation\nbicubic\n--decode\nfast\n--channels\ngray\n--exif");
+  add("index", "photos\n--index\nsome/folder");
   add("pipeline", "photos\n--num-workers\n0\n--prefetch-factor\n4\n--reader\npread\n--queue-depth\n8\n--device\nsim");
   add("limits",
       "--list\nx\n--classes\ny\n--memory-limit\n2GB\n--max-file-bytes\n1MB\n--max-pixels\n9\n--read-deadline\n0.5");
   add("errors", "photos\n--on-error=mask\n--max-errors\n3\n--strict\n--allow-empty\n--step-ms\n1.5\n--json\n-");
+  return seeds;
+}
+
+// What index_fuzz reads off its first byte: nothing is mended; everything is.
+constexpr uint8_t kIndexChoices[] = {0, 3};
+
+// An index as it is written, of the set that index_fuzz knows.
+Seeds IndexSeeds(const std::filesystem::path& scratch) {
+  JpegMarks marks;
+  const std::string path = (scratch / "index").string();
+  WriteIndexFile(path, {2100, {1, 2}}, [&](uint64_t id) {
+    marks.Assign(Bytes(id % 700 == 3 ? 20 : 0, 1));
+    return marks.packed();
+  });
+  std::ifstream file(path, std::ios::binary);
+  const Bytes bytes((std::istreambuf_iterator<char>(file)), {});
+  std::filesystem::remove(path);
+  Seeds seeds;
+  for (const uint8_t choice : kIndexChoices) {
+    Bytes& seed = seeds["index-" + std::to_string(choice)];
+    seed.push_back(choice);
+    seed.insert(seed.end(), bytes.begin(), bytes.end());
+  }
+  return seeds;
+}
+
+// What entropy_fuzz reads off its first byte: each CPU path, two lanes and one.
+constexpr uint8_t kEntropyChoices[] = {0, 1, 2, 5};
+constexpr size_t kEntropyChoiceBytes = 24;
+
+// The kinds that the own decoder takes, and some large enough for a second lane.
+Seeds EntropySeeds() {
+  const Picture colour = MakePicture({56, 40}, 3, 1);
+  const Picture large = MakePicture({150, 110}, 3, 3);
+  Seeds pictures;
+  pictures["gray"] = EncodeJpeg(MakePicture({33, 19}, 1, 2), {.colour = JpegColour::kGray});
+  pictures["444"] = EncodeJpeg(colour, {.quality = 60});
+  pictures["422-optimized"] = EncodeJpeg(colour, {.luma_h = 2, .optimized = true});
+  pictures["440-restart"] = EncodeJpeg(colour, {.luma_v = 2, .restart_interval = 3});
+  pictures["420-restart"] = EncodeJpeg(colour, {.luma_h = 2, .luma_v = 2, .restart_interval = 4});
+  pictures["420-fine"] = EncodeJpeg(colour, {.quality = 100, .luma_h = 2, .luma_v = 2});
+  pictures["420-large"] = EncodeJpeg(large, {.quality = 95, .luma_h = 2, .luma_v = 2});
+  pictures["444-large"] = EncodeJpeg(large, {.quality = 80, .optimized = true});
+  pictures["420-separate"] = EncodeJpeg(colour, {.luma_h = 2, .luma_v = 2, .interleaved = false});
+  pictures["422-separate-restart"] =
+      EncodeJpeg(colour, {.luma_h = 2, .interleaved = false, .restart_interval = 3, .optimized = true});
+  pictures["444-separate-large"] = EncodeJpeg(large, {.quality = 90, .interleaved = false});
+  Seeds seeds;
+  for (const auto& [name, bytes] : pictures) {
+    for (const uint8_t choice : kEntropyChoices) {
+      Bytes& seed = seeds[name + "-" + std::to_string(choice)];
+      seed.assign(kEntropyChoiceBytes, choice);
+      seed.insert(seed.end(), bytes.begin(), bytes.end());
+    }
+  }
   return seeds;
 }
 
@@ -113,7 +171,9 @@ int main(int argc, char** argv) try {
   }
   const std::filesystem::path corpus = argv[1];
   stoker::Write(corpus / "decode_fuzz", stoker::DecodeSeeds());
+  stoker::Write(corpus / "entropy_fuzz", stoker::EntropySeeds());
   stoker::Write(corpus / "options_fuzz", stoker::OptionsSeeds());
+  stoker::Write(corpus / "index_fuzz", stoker::IndexSeeds(corpus));
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "fuzz_seeds: %s\n", error.what());

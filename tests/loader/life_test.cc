@@ -64,6 +64,7 @@ TEST_F(Life, ACallerWhoKeepsEveryBatchGetsMoreSlotsWhereItAsksForThem) {
 
 TEST_F(Life, TellsThatKeptBatchesHaveOutgrownTheMemoryLimit) {
   options_.grow_slots = true;
+  options_.index = "off";  // which would leave them what it has
   options_.memory_limit_bytes = static_cast<int64_t>(Loader(options_, Open()).Report().budget_bytes) + 4096;
   Loader loader(options_, Open());
   std::vector<Batch> kept;

@@ -36,6 +36,8 @@ TEST(LoaderOptions, NameTheOptionItsValueAndItsRange) {
       {[](auto& o) { o.max_file_bytes = 0; }, "max_file_bytes = 0 (allowed: 1 to 1099511627776 bytes)"},
       {[](auto& o) { o.limits.max_pixels = 0; }, "max_pixels = 0 (allowed: 1 to 1099511627776 pixels)"},
       {[](auto& o) { o.memory_limit_bytes = -1; }, "memory_limit = -1 (allowed: 0 to"},
+      {[](auto& o) { o.index = ""; }, "index = \"\" (allowed: off, memory, or a folder)"},
+      {[](auto& o) { o.index_bytes = -1; }, "index_bytes = -1 (allowed: 0 to 549755813888 bytes"},
       {[](auto& o) { o.read_deadline_seconds = 0; }, "read_deadline = 0 (allowed: 0.001 to 86400 seconds)"},
       {[](auto& o) { o.read_deadline_seconds = 86401; }, "read_deadline = 86401 (allowed:"},
       {[](auto& o) { o.read_deadline_seconds = std::nan(""); }, "read_deadline = nan (allowed:"},
@@ -65,6 +67,7 @@ TEST(LoaderOptions, TakeTheEndsOfEveryRange) {
   most.num_workers = 512;
   most.prefetch_factor = 64;
   most.queue_depth = 1024;
+  most.index_bytes = int64_t{1} << 39;
   most.world_size = 1 << 20;
   most.rank = most.world_size - 1;
   most.read_deadline_seconds = 86400;

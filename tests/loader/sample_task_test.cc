@@ -34,6 +34,7 @@ TEST(SampleTask, AJobWhoseFileLeftThePageCacheGoesBackWithoutABuffer) {
                    ThreadCpuNow,
                    1,
                    {},
+                   nullptr,
                    [&](SampleJob job) { back = std::move(job); }});
   SampleJob job;
   const uint32_t gone = source.Add((folder.path() / "gone.jpg").string());

@@ -207,6 +207,7 @@ def test_a_read_that_hangs_is_that_samples_error(hung_file: Path, run_script: An
     ({"on_error": "ignore"}, r'on_error: "ignore" \(allowed: "raise", "skip", "mask"\)'),
     ({"decode": "slow"}, "decode"),
     ({"reader": "mmap"}, "reader"),
+    ({"index": ""}, r'index = "" \(allowed: off, memory, or a folder\)'),
     ({"device": "tpu"}, "device"),
     ({"output": "tensorflow"}, r'output: "tensorflow" \(allowed'),
     ({"rank": 2, "world_size": 2}, "rank"),

@@ -186,8 +186,8 @@ def test_a_drop_in_that_grew_shrinks_again(photo_folder: Path) -> None:
 
 def test_a_drop_in_past_its_memory_limit_warns_once(photo_folder: Path) -> None:
     dataset = stoker.FolderDataset(photo_folder, transform=EVAL)
-    need = DataLoader(dataset, 4, num_workers=1).stalls().budget_bytes
-    loader = DataLoader(dataset, 4, num_workers=1, memory_limit=need + 100_000)
+    need = DataLoader(dataset, 4, num_workers=1, index="off").stalls().budget_bytes
+    loader = DataLoader(dataset, 4, num_workers=1, index="off", memory_limit=need + 100_000)
     with pytest.warns(ResourceWarning, match="memory_limit") as warned:
         list(loader)
         list(loader)

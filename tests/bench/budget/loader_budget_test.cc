@@ -80,11 +80,14 @@ TEST_P(LoaderBudgetOf, IsWhatTheLoaderReports) {
   EXPECT_EQ(budget.plan.read_buffer_bytes, report.buffers.read_buffer_bytes);
   EXPECT_EQ(budget.plan.stall_log_bytes, report.buffers.stall_log_bytes);
   EXPECT_EQ(budget.plan.source_bytes, report.buffers.source_bytes);
+  EXPECT_EQ(budget.plan.index_bytes, report.buffers.index_bytes);
+  EXPECT_GT(budget.plan.index_bytes, 0u);
   EXPECT_EQ(budget.plan.host_bytes(), report.buffers.host_bytes());
   EXPECT_NEAR(budget.budget_bytes(), static_cast<double>(report.budget_bytes),
               0.05 * static_cast<double>(report.budget_bytes));
+  // Decoders grow in steps, which depend on the order of the pictures.
   EXPECT_NEAR(budget.scratch_bytes, static_cast<double>(report.scratch_bytes),
-              0.05 * static_cast<double>(report.scratch_bytes));
+              0.1 * static_cast<double>(report.scratch_bytes));
   EXPECT_DOUBLE_EQ(budget.host_bytes(), budget.budget_bytes()) << "the terms are the sum, where there is no live feed";
 }
 
@@ -160,6 +163,7 @@ TEST(LoaderBudget, EachLimitRefusesAloneWithARemedy) {
 
 TEST(LoaderBudget, RefusesWhatTheMemoryLimitForbidsJustAsTheLoader) {
   LoaderOptions options = Options(8, ElementType::kUint8, "cpu");
+  options.index = "off";  // which takes what is left, at most
   const auto bytes = static_cast<int64_t>(Plan(options).plan.host_bytes());
   options.memory_limit_bytes = bytes;
   EXPECT_TRUE(Plan(options).fits());

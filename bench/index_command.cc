@@ -1,0 +1,198 @@
+#include "bench/index_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "bench/run_command.h"
+#include "bench/run_source.h"
+#include "bench/status_line.h"
+#include "loader/index/index_keeper.h"
+#include "loader/options.h"
+#include "transfer/mutex.h"
+
+namespace stoker {
+namespace {
+
+constexpr double kMega = 1e6;
+constexpr std::chrono::milliseconds kRedrawEvery{250};
+// The share of the free memory that may be learned before it is written, as a divisor.
+constexpr int64_t kMemoryShare = 2;
+
+volatile std::sig_atomic_t interrupted = 0;
+void HandleInterrupt(int) { interrupted = 1; }
+
+// What became of a picture.
+enum class Outcome : uint8_t { kLearned, kKnown, kNotJpeg, kLibrarys, kOdd, kBroken };
+constexpr size_t kOutcomes = 6;
+constexpr std::array<const char*, kOutcomes> kOutcomeWords = {
+    "indexed",
+    "known before",
+    "not JPEG",
+    "JPEGs that are left to libjpeg-turbo (progressive, CMYK and the like)",
+    "JPEGs with something odd in their data",
+    "broken, too large or not to be read"};
+
+// The pictures of a source, looked at by several threads.
+class Indexing {
+ public:
+  Indexing(const FileSource& source, RowIndex& rows) : source_(source), rows_(rows) {}
+
+  // Returns when all were looked at, or on an interrupt.
+  void Run(int32_t workers, const std::string& words) {
+    working_ = workers;
+    std::vector<std::thread> threads;
+    threads.reserve(static_cast<size_t>(workers));
+    for (int32_t i = 0; i < workers; ++i) threads.emplace_back([this] { Work(); });
+    StatusLine line;
+    {
+      MutexLock lock(mutex_);
+      while (working_ > 0) {
+        const auto done = static_cast<double>(std::min(next_.load(std::memory_order_relaxed), source_.size()));
+        line.Show(done / static_cast<double>(std::max<uint64_t>(source_.size(), 1)), words);
+        ended_.WaitFor(mutex_, kRedrawEvery);
+      }
+    }
+    line.End();
+    for (std::thread& thread : threads) thread.join();
+  }
+  uint64_t operator[](Outcome outcome) const { return counts_[static_cast<size_t>(outcome)].load(); }
+
+ private:
+  void Work() {
+    Decoder decoder(LoaderOptions().limits);
+    Image image;
+    JpegMarks marks;
+    while (interrupted == 0) {
+      const uint64_t id = next_.fetch_add(1, std::memory_order_relaxed);
+      if (id >= source_.size()) break;
+      const Outcome outcome = LookAt(id, decoder, image, marks);
+      counts_[static_cast<size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
+    }
+    MutexLock lock(mutex_);
+    --working_;
+    ended_.NotifyOne();
+  }
+
+  // Asks for the lowest row of pixels alone: all rows above it are then gone through, and no pixel of them is made.
+  Outcome LookAt(uint64_t id, Decoder& decoder, Image& image, JpegMarks& marks) const {
+    if (source_.ExtentsOf(id, nullptr).bytes() > most_bytes_) return Outcome::kBroken;
+    const std::vector<uint8_t> bytes = ReadSample(source_, id);
+    ImageSize size;
+    RegionBox box;
+    Diagnosis diagnosis;
+    const std::error_code unread = decoder.Peek(bytes, size, diagnosis);
+    if (diagnosis.format != Format::kJpeg && !(unread && diagnosis.format == Format::kUnknown))
+      return Outcome::kNotJpeg;
+    if (unread) return Outcome::kBroken;
+    rows_.Find(id, marks);
+    DecodeRequest request;
+    request.region = {0, size.height - 1, size.width, 1};
+    request.marks = &marks;
+    if (decoder.Decode(bytes, request, image, box, diagnosis)) return Outcome::kBroken;
+    if (marks.grew()) {
+      rows_.Learn(id, marks);
+      return Outcome::kLearned;
+    }
+    if (diagnosis.jpeg_path == JpegPath::kStartedOver) return Outcome::kOdd;
+    return marks.packed().empty() ? Outcome::kLibrarys : Outcome::kKnown;
+  }
+
+  const FileSource& source_;
+  RowIndex& rows_;
+  const uint64_t most_bytes_ = static_cast<uint64_t>(LoaderOptions().max_file_bytes);
+  std::atomic<uint64_t> next_{0};                          // hands out pictures; orders nothing
+  std::array<std::atomic<uint64_t>, kOutcomes> counts_{};  // read after the joins
+  Mutex mutex_;
+  CondVar ended_;
+  int32_t working_ = 0;  // guarded by the mutex once threads run
+};
+
+std::string CacheFolder() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && cache[0] == '/') return std::string(cache) + "/stoker";
+  const char* const home = std::getenv("HOME");
+  if (home != nullptr && home[0] != '\0') return std::string(home) + "/.cache/stoker";
+  throw std::invalid_argument("--index: give a folder; there is neither XDG_CACHE_HOME nor HOME to find one by");
+}
+
+void Print(const Indexing& indexing, const FileSource& source, const IndexKeeper& keeper, double seconds,
+           int32_t workers) {
+  const IndexReport report = keeper.report();
+  std::string text = fmt::format("  pictures     {}: {} {}, {} {}\n", source.size(), indexing[Outcome::kLearned],
+                                 kOutcomeWords[0], indexing[Outcome::kKnown], kOutcomeWords[1]);
+  for (size_t i = 2; i < kOutcomes; ++i) {
+    const uint64_t count = indexing[static_cast<Outcome>(i)];
+    if (count > 0) text += fmt::format("  skipped      {} {}\n", count, kOutcomeWords[i]);
+  }
+  text += fmt::format("  time         {:.1f} s, {:.0f} pictures/s, {} workers\n", seconds,
+                      static_cast<double>(source.size()) / std::max(seconds, 1e-9), workers);
+  if (report.file_entries > 0) {
+    text += fmt::format("  file         {}: {:.2f} MB, {} pictures, {:.0f} bytes each\n", keeper.path(),
+                        static_cast<double>(report.file_bytes) / kMega, report.file_entries,
+                        static_cast<double>(report.file_bytes) / static_cast<double>(report.file_entries));
+    text += fmt::format("  use it with  --index {0}, in Python index=\"{0}\"\n",
+                        std::filesystem::path(keeper.path()).parent_path().string());
+  }
+  if (report.learned.full) text += "  memory       was full before the end: run it again, it goes on from here\n";
+  std::cout << "row index\n" << text << std::flush;
+}
+
+}  // namespace
+
+void AddIndexOptions(CLI::App& command, IndexOptions& options) {
+  command.add_option("path", options.path, "Folder of class folders, or of pictures, as for stoker run");
+  command.add_option("--list", options.list, "File of `path label` lines instead of a folder")->option_text("FILE");
+  command.add_flag("--allow-empty", options.allow_empty, "Class folders without a picture are fine [an error]");
+  command
+      .add_option("--index", options.index,
+                  "Folder for the index, made where it is missing; data sets may share one [the user's cache]")
+      ->option_text("DIR");
+  command.add_option("--workers", options.workers, "Threads, 1 to 512 [as many as there are CPUs to use]")
+      ->option_text("N")
+      ->check(CLI::Range(1, 512).description(""));
+}
+
+int IndexCommand(const IndexOptions& options) {
+  if (options.path.empty() == options.list.empty()) {
+    throw std::invalid_argument("give a folder, or --list FILE, and not both; see stoker index --help");
+  }
+  const std::string folder = options.index.empty() ? CacheFolder() : options.index;
+  if (folder == kNoIndex || folder == kIndexInMemory) {
+    throw std::invalid_argument(fmt::format("--index {}: give a folder (./{} is one)", folder, folder));
+  }
+  RunOptions data;
+  data.path = options.path;
+  data.list = options.list;
+  data.allow_empty = options.allow_empty;
+  const std::unique_ptr<FileSource> source = OpenSource(data);
+  const size_t most = source->size() * (JpegMarks::kMaxBytes + 16);
+  IndexKeeper keeper(*source, folder, std::min(most, static_cast<size_t>(AvailableMemoryBytes() / kMemoryShare)));
+  const int32_t workers = options.workers > 0 ? options.workers : UsableCpus();
+  interrupted = 0;
+  const auto old_int = std::signal(SIGINT, HandleInterrupt);
+  const auto old_term = std::signal(SIGTERM, HandleInterrupt);
+  const auto start = std::chrono::steady_clock::now();
+  Indexing indexing(*source, keeper.rows());
+  indexing.Run(workers, "indexing " + (options.list.empty() ? options.path : options.list));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  const bool saved = indexing[Outcome::kLearned] == 0 || keeper.Save();
+  std::signal(SIGINT, old_int);
+  std::signal(SIGTERM, old_term);
+  Print(indexing, *source, keeper, took.count(), workers);
+  if (interrupted != 0) return kExitInterrupted;
+  return saved ? kExitOk : kExitFailed;
+}
+
+}  // namespace stoker
