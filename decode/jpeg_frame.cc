@@ -21,18 +21,24 @@ bool ReadTable(const JHUFF_TBL* table, HuffmanSpec& spec) {
 
 bool ReadComponent(const jpeg_decompress_struct& decompress, int index, JpegComponent& component) {
   const jpeg_component_info& info = decompress.comp_info[index];
-  if (decompress.cur_comp_info[index] != &info) return false;
-  // As the file has them; the library looks at them later.
-  if (info.quant_tbl_no >= NUM_QUANT_TBLS || info.dc_tbl_no >= NUM_HUFF_TBLS || info.ac_tbl_no >= NUM_HUFF_TBLS) {
-    return false;
-  }
+  // As the file has it; the library looks at it later.
+  if (info.quant_tbl_no >= NUM_QUANT_TBLS) return false;
   const JQUANT_TBL* const quantization = decompress.quant_tbl_ptrs[info.quant_tbl_no];
   if (quantization == nullptr) return false;
   std::copy_n(quantization->quantval, kBlockCoefficients, component.quantization.begin());
   // The blocks of a scan with one component lie one by one, so sampling says nothing there.
   const bool alone = decompress.num_components == 1;
+  component.id = static_cast<uint8_t>(info.component_id);
   component.h = alone ? 1 : info.h_samp_factor;
   component.v = alone ? 1 : info.v_samp_factor;
+  return true;
+}
+
+// What the scan with all components says of one.
+bool ReadCoding(const jpeg_decompress_struct& decompress, int index, JpegComponent& component) {
+  const jpeg_component_info& info = decompress.comp_info[index];
+  if (decompress.cur_comp_info[index] != &info) return false;
+  if (info.dc_tbl_no >= NUM_HUFF_TBLS || info.ac_tbl_no >= NUM_HUFF_TBLS) return false;
   return ReadTable(decompress.dc_huff_tbl_ptrs[info.dc_tbl_no], component.dc) &&
          ReadTable(decompress.ac_huff_tbl_ptrs[info.ac_tbl_no], component.ac);
 }
@@ -46,7 +52,6 @@ bool ReadFrame(const jpeg_decompress_struct& decompress, size_t scan_offset, Jpe
   if (decompress.progressive_mode || decompress.arith_code || decompress.data_precision != 8) return false;
   if (components != 1 && components != kMaxComponents) return false;
   if (decompress.jpeg_color_space != (components == 1 ? JCS_GRAYSCALE : JCS_YCbCr)) return false;
-  if (decompress.comps_in_scan != components) return false;
   // What only progressive scans may say; the library warns of it.
   if (decompress.Ss != 0 || decompress.Se != kBlockCoefficients - 1 || decompress.Ah != 0 || decompress.Al != 0)
     return false;
@@ -55,9 +60,11 @@ bool ReadFrame(const jpeg_decompress_struct& decompress, size_t scan_offset, Jpe
   frame.size = {static_cast<int32_t>(decompress.image_width), static_cast<int32_t>(decompress.image_height)};
   frame.restart_interval = static_cast<int32_t>(decompress.restart_interval);
   frame.scan_offset = scan_offset;
+  frame.separate_scans = decompress.comps_in_scan < components;
   for (int i = 0; i < components; ++i) {
     JpegComponent& component = frame.component[static_cast<size_t>(i)];
     if (!ReadComponent(decompress, i, component)) return false;
+    if (!frame.separate_scans && !ReadCoding(decompress, i, component)) return false;
     if (i > 0 && (component.h != 1 || component.v != 1)) return false;
   }
   frame.max_h = frame.component[0].h;

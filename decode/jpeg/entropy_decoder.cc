@@ -11,10 +11,15 @@ bool EntropyDecoder::Start(std::span<const uint8_t> file, const JpegFrame& frame
   assert(window.x0 >= 0 && window.x0 < window.x1 && window.x1 <= frame.mcus_across);
   assert(window.y0 >= 0 && window.y0 < window.y1 && window.y1 <= frame.mcus_down);
   assert(known.size() <= static_cast<size_t>(frame.mcus_down));
-  if (frame.scan_offset > file.size() || !MakeShape(frame)) return false;
-  kernels_ = &ChosenLaneKernels();
   window_ = window;
+  is_separate_ = frame.separate_scans;
   try {
+    if (is_separate_) {
+      marks_.clear();
+      row_ = window.y0;
+      return separate_.Decode(file, frame, window, lanes_, tables_, sequential_);
+    }
+    if (frame.scan_offset > file.size() || !MakeShape(frame)) return false;
     StartRows(file, known, frame.scan_offset);
   } catch (const std::bad_alloc&) {
     return false;
@@ -40,23 +45,19 @@ bool EntropyDecoder::MakeShape(const JpegFrame& frame) noexcept {
   shape_.across = frame.mcus_across;
   shape_.down = frame.mcus_down;
   shape_.restart_interval = frame.restart_interval;
-  McuPattern& pattern = shape_.pattern;
-  pattern.count = 0;
+  shape_.pattern.count = 0;
   for (size_t c = 0; c < static_cast<size_t>(frame.components); ++c) {
     const JpegComponent& component = frame.component[c];
-    const DcTable* const dc = tables_.Dc(component.dc);
-    const AcTable* const ac = tables_.Ac(component.ac);
-    if (dc == nullptr || ac == nullptr) return false;
-    for (int i = 0; i < component.h * component.v; ++i, ++pattern.count) {
-      pattern.blocks[pattern.count] = {static_cast<uint8_t>(c), static_cast<uint8_t>(i / component.h)};
-      pattern.halves[2 * pattern.count] = {dc->word(), 0};
-      pattern.halves[2 * pattern.count + 1] = {ac->word(), 0};
-    }
+    if (!shape_.Add(c, component.h, component.v, tables_.Dc(component.dc), tables_.Ac(component.ac))) return false;
   }
   return true;
 }
 
 bool EntropyDecoder::Next(McuRow& row) noexcept {
+  if (is_separate_) {
+    row = separate_.Row(row_++);
+    return true;
+  }
   DecodedRow decoded;
   for (; row_ < window_.y0; ++row_) {
     if (!Decode(decoded)) return false;
@@ -79,7 +80,7 @@ bool EntropyDecoder::Decode(DecodedRow& decoded) noexcept {
 
 size_t EntropyDecoder::scratch_bytes() const noexcept {
   return HuffmanTables::scratch_bytes() + marks_.capacity() * sizeof(RowMark) + marked_.scratch_bytes() +
-         sequential_.scratch_bytes() + blocks_.capacity() * sizeof(CoefficientBlock);
+         sequential_.scratch_bytes() + separate_.scratch_bytes() + blocks_.capacity() * sizeof(CoefficientBlock);
 }
 
 // Where each of the row's rows of blocks goes.
@@ -100,24 +101,7 @@ void EntropyDecoder::Give(const DecodedRow& decoded, bool wanted) noexcept {
   BlockRows ends{};
   if (wanted) LayOut(ends);
   DcValues dc = marks_[static_cast<size_t>(row_)].dc;
-  const int32_t begin = wanted ? window_.x0 : shape_.across;
-  int32_t column = 0;
-  for (const McuRun& run : std::span(decoded.runs).first(decoded.count)) {
-    const HalfBlock* halves = run.halves;
-    const int16_t* values = run.values;
-    for (const int32_t run_end = column + run.mcus; column < run_end;) {
-      const bool collected = column >= begin && column < window_.x1;
-      const int32_t end = std::min(run_end, column < begin ? begin : collected ? window_.x1 : run_end);
-      const int64_t mcus = std::min<int64_t>(end - column, shape_.ToRestart(shape_.Mcu(row_, column)));
-      if (collected) {
-        kernels_->collect(shape_.pattern, static_cast<size_t>(mcus), halves, values, dc, ends);
-      } else {
-        kernels_->skip(shape_.pattern, static_cast<size_t>(mcus), halves, values, dc);
-      }
-      column += static_cast<int32_t>(mcus);
-      if (shape_.RestartsAt(shape_.Mcu(row_, column))) dc = {};
-    }
-  }
+  CollectRow(shape_, decoded, row_, wanted ? Columns{window_.x0, window_.x1} : Columns{}, dc, ends);
   if (decoded.next_row != 0) marks_.push_back({decoded.next_row, dc});
 }
 

@@ -12,18 +12,20 @@
 #include "decode/jpeg/marked_rows.h"
 #include "decode/jpeg/marks.h"
 #include "decode/jpeg/mcu_strip.h"
+#include "decode/jpeg/separate_scans.h"
 #include "decode/jpeg/sequential_rows.h"
 
 namespace stoker {
 
 // Gives the coefficients that the library would, row by row, or gives up: on anything in the data of which the library
 // would warn, and on a little of what it would not. Never reads or writes outside of its memory, whatever the data.
-// Threads: one thread at a time. Holds its memory, in proportion to the widest picture and the longest file, from
-// picture to picture.
+// Threads: one thread at a time. Holds its memory, in proportion to the widest picture, the longest file and the
+// largest window of separate scans, from picture to picture.
 class EntropyDecoder {
  public:
-  // Begins a picture: `known` are its marks, as many as there are. False: it is the library's, or there is no
-  // memory. `file` outlives the use.
+  // Begins a picture: `known` are its marks, as many as there are; where its scans are separate, they are not looked
+  // at, none are learned, and all is decoded here.
+  // False: it is the library's, or there is no memory. `file` outlives the use.
   // Requires: the window lies in the frame and is not empty; known marks are not more than the frame's rows, and rise
   // from the first row on, within the file, though they need not be right.
   bool Start(std::span<const uint8_t> file, const JpegFrame& frame, const McuWindow& window,
@@ -53,7 +55,6 @@ class EntropyDecoder {
 
   size_t lanes_ = 2;
   HuffmanTables tables_;
-  const LaneKernels* kernels_ = nullptr;
   ScanShape shape_;
   McuWindow window_;
   std::vector<RowMark> marks_;
@@ -61,6 +62,8 @@ class EntropyDecoder {
   int32_t marked_end_ = 0;  // rows before this one begin and end where marks_ say
   MarkedRows marked_;
   SequentialRows sequential_;
+  SeparateScans separate_;
+  bool is_separate_ = false;
   std::vector<CoefficientBlock> blocks_;  // of the row that was given last, in the order of given_
   McuRow given_;
 };

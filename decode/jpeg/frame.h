@@ -24,14 +24,16 @@ struct HuffmanSpec {
 };
 
 struct JpegComponent {
-  int h = 1;  // sampling factors; 1 and 1 where there is only one component, whatever the file says
+  uint8_t id = 0;  // what scans call it
+  int h = 1;       // sampling factors; 1 and 1 where there is only one component, whatever the file says
   int v = 1;
   std::array<uint16_t, kBlockCoefficients> quantization{};  // in natural (row by row) order
-  HuffmanSpec dc, ac;
+  HuffmanSpec dc, ac;                                       // of the scan with all components
 };
 
-// A picture that the own decoder may read: 8 bits, Huffman-coded, sequential, one scan with all of its one (gray) or
-// three (YCbCr) components, in their order, sampled 1x1, 2x1, 1x2 or 2x2 with chroma 1x1.
+// A picture that the own decoder may read: 8 bits, Huffman-coded, sequential, with one (gray) or three (YCbCr)
+// components, all in one scan, in their order, or in several, each in one of them; sampled 1x1, 2x1, 1x2 or 2x2 with
+// chroma 1x1.
 struct JpegFrame {
   ImageSize size;
   int components = 1;
@@ -41,6 +43,7 @@ struct JpegFrame {
   int32_t mcus_down = 0;
   int32_t restart_interval = 0;  // MCUs; 0: none
   size_t scan_offset = 0;        // of the first entropy-coded byte
+  bool separate_scans = false;   // what scans say is then read with them: Huffman tables, the restart interval
   std::array<JpegComponent, kMaxComponents> component;
 
   int mcu_width() const { return kBlockSize * max_h; }  // pixels

@@ -27,6 +27,8 @@ struct ScanShape {
   // The number of the marker before an MCU at which the scan restarts.
   int RestartNumber(int64_t mcu) const noexcept { return static_cast<int>((mcu / restart_interval - 1) % 8); }
   size_t blocks(size_t mcus) const noexcept { return mcus * pattern.count; }
+  // Adds the blocks of a component, h of them across and v down, to each MCU. False: a table is null.
+  bool Add(size_t component, int h, int v, const DcTable* dc, const AcTable* ac) noexcept;
 };
 
 // MCUs side by side, decoded from the first on. Holds its memory from picture to picture.
@@ -62,5 +64,15 @@ struct DecodedRow {
   size_t count = 0;
   uint64_t next_row = 0;  // where the next row begins, as in RowMark; 0: unknown
 };
+
+// MCUs [begin, end) of a row.
+struct Columns {
+  int32_t begin = 0, end = 0;
+};
+
+// Makes blocks of the wanted MCUs of row `row`, written to to[component][row], which it advances, and passes the
+// others. `dc`: what the row's DC coefficients are differences to; then those of the next row.
+void CollectRow(const ScanShape& shape, const DecodedRow& decoded, int32_t row, const Columns& wanted, DcValues& dc,
+                BlockRows& to) noexcept;
 
 }  // namespace stoker

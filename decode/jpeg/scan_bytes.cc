@@ -35,10 +35,14 @@ void ScanBytes::Fill(size_t begin) {
   stuffed_ = 0;
 }
 
+size_t ScanBytes::MarkerBehind(uint64_t position) const noexcept {
+  return position <= bits_ && bits_ - position < 8 ? marker_ : 0;
+}
+
 bool ScanBytes::PassRestart(int number, uint64_t position) {
-  if (marker_ == 0 || file_[marker_ + 1] != kFirstRestart + number) return false;
-  if (position > bits_ || bits_ - position >= 8) return false;
-  Fill(marker_ + 2);
+  const size_t marker = MarkerBehind(position);
+  if (marker == 0 || file_[marker + 1] != kFirstRestart + number) return false;
+  Fill(marker + 2);
   return true;
 }
 

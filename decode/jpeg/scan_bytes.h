@@ -14,6 +14,8 @@ class ScanBytes {
   // From byte `begin` of a file to the next marker or to `end`. `room` bytes may be read behind what there is.
   // Requires: begin <= end <= file.size(); the file outlives the use.
   void Open(std::span<const uint8_t> file, size_t begin, size_t end, size_t room);
+  // Where the marker behind the data is in the file, if it is the next thing behind `position`; 0 otherwise.
+  size_t MarkerBehind(uint64_t position) const noexcept;
   // Goes on behind the restart marker with this number (0 to 7); false where it is another marker, or not the next
   // thing behind `position`. What was unstuffed before is gone.
   bool PassRestart(int number, uint64_t position);

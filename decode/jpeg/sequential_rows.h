@@ -22,6 +22,9 @@ class SequentialRows {
 
   // Gives the next row, valid until the next call. False: something is odd in it.
   bool Next(DecodedRow& decoded);
+  // Where the marker behind the scan is in the file; 0 where something else is left before it. Requires: all of the
+  // scan's rows were given.
+  size_t EndInFile() const noexcept { return scan_.MarkerBehind(position_); }
 
   size_t scratch_bytes() const noexcept {
     return scan_.scratch_bytes() + strip_.scratch_bytes() + speculation_.scratch_bytes();

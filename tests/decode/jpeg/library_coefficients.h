@@ -1,4 +1,4 @@
-// libjpeg as the entropy decoder's oracle: the coefficients of a file's first scan, and whether it warned of anything.
+// libjpeg as the entropy decoder's oracle: a file's coefficients, and whether it warned of anything.
 #pragma once
 
 #include <algorithm>
@@ -50,10 +50,12 @@ inline void Prepare(Session& session) {
   session.errors.error_exit = [](j_common_ptr common) { std::longjmp(Of(common).escape, 1); };
   session.errors.emit_message = [](j_common_ptr common, int level) { Of(common).warnings += level < 0 ? 1 : 0; };
   jpeg_create_decompress(&session.decompress);
-  // The file ends with its first scan: what comes behind it is not the decoder's.
+  // The file ends with a scan of all components: what comes behind it is not the decoder's.
   session.progress.progress_monitor = [](j_common_ptr common) {
     jpeg_decompress_struct& decompress = Of(common).decompress;
-    if (decompress.input_iMCU_row >= decompress.total_iMCU_rows) decompress.unread_marker = JPEG_EOI;
+    if (decompress.input_scan_number > kMaxComponents) std::longjmp(Of(common).escape, 1);  // not the decoder's
+    if (!jpeg_has_multiple_scans(&decompress) && decompress.input_iMCU_row >= decompress.total_iMCU_rows)
+      decompress.unread_marker = JPEG_EOI;
   };
   session.decompress.progress = &session.progress;
 }

@@ -45,11 +45,18 @@ void OnEachPath(Check&& check) {
 }
 
 std::vector<JpegOptions> OwnKinds() {
-  std::vector<JpegOptions> kinds = {{.colour = JpegColour::kGray}};
-  for (const auto &[h, v] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}}) {
+  std::vector<JpegOptions> kinds = {{.colour = JpegColour::kGray},
+                                    {.colour = JpegColour::kGray, .luma_h = 2, .luma_v = 2}};
+  for (const auto& [h, v] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}}) {
     for (const int interval : {0, 3}) {
       for (const int quality : {30, 90}) {
         kinds.push_back({.quality = quality, .luma_h = h, .luma_v = v, .restart_interval = interval});
+        kinds.push_back({.quality = quality,
+                         .luma_h = h,
+                         .luma_v = v,
+                         .interleaved = false,
+                         .restart_interval = interval,
+                         .optimized = quality == 90});
       }
     }
   }
