@@ -38,7 +38,8 @@ void EntropyDecoder::StartRows(std::span<const uint8_t> file, std::span<const Ro
   marked_end_ = std::min(last_marked, window_.y1);
   row_ = std::min(window_.y0, last_marked);
   if (row_ < marked_end_) marked_.Start(file, shape_, marks_, row_, marked_end_, window_.x1, lanes_);
-  if (marked_end_ < window_.y1) sequential_.Start(file, shape_, marks_.back(), last_marked, window_.y1, lanes_);
+  if (marked_end_ < window_.y1)
+    sequential_.Start(file, shape_, marks_.back(), last_marked, window_.y1, window_.x1, lanes_);
 }
 
 bool EntropyDecoder::MakeShape(const JpegFrame& frame) noexcept {

@@ -82,7 +82,7 @@ bool SeparateScans::DecodeScan(std::span<const uint8_t> file, const ScanHeader& 
     }
     if (!shape.Add(coded.index, component.h, component.v, tables.Dc(*coded.dc), tables.Ac(*coded.ac))) return false;
   }
-  rows.Start(file, shape, {8 * uint64_t{scan.begin}, {}}, 0, shape.down, lanes);
+  rows.Start(file, shape, {8 * uint64_t{scan.begin}, {}}, 0, shape.down, shape.across, lanes);
   DcValues dc{};
   for (int32_t row = 0; row < shape.down; ++row) {
     DecodedRow decoded;

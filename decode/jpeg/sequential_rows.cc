@@ -11,7 +11,7 @@ constexpr uint64_t kLeastSpeculation = uint64_t{8} * 1500;
 }  // namespace
 
 void SequentialRows::Start(std::span<const uint8_t> file, const ScanShape& shape, const RowMark& mark, int32_t begin,
-                           int32_t end, size_t lanes) {
+                           int32_t end, int32_t last_columns, size_t lanes) {
   shape_ = &shape;
   kernels_ = &ChosenLaneKernels();
   const auto mcus = static_cast<size_t>(shape.across);
@@ -20,6 +20,7 @@ void SequentialRows::Start(std::span<const uint8_t> file, const ScanShape& shape
   position_ = mark.bit % 8;
   row_ = begin;
   end_ = end;
+  last_columns_ = last_columns;
   at_odds_ = false;
   speculation_.Drop();
   // With restarts, the second lane would have to know of them.
@@ -31,15 +32,16 @@ bool SequentialRows::Next(DecodedRow& decoded) {
   decoded = {};
   if (speculates_ && !speculation_.exists()) Speculate();
   McuRun* own = nullptr;  // the run that the next own MCUs go on with
-  for (int32_t column = 0; column < shape_->across;) {
+  const int32_t columns = row_ + 1 < shape_->down ? shape_->across : last_columns_;
+  for (int32_t column = 0; column < columns;) {
     McuRun run;
     if (speculation_.is_right()) {
-      run = speculation_.Take(shape_->across - column, position_);
+      run = speculation_.Take(columns - column, position_);
       if (position_ > scan_.bits()) return false;
       if (run.mcus > 0) decoded.runs[decoded.count++] = run;
       own = nullptr;
     } else {
-      if (!DecodeStretch(column, own != nullptr, run)) return false;
+      if (!DecodeStretch(column, columns, own != nullptr, run)) return false;
       if (own != nullptr) {
         own->mcus += run.mcus;
       } else if (run.mcus > 0) {
@@ -64,16 +66,16 @@ void SequentialRows::Speculate() {
   speculation_.Begin(*shape_, scan_, position_ + distance, position_ + 2 * distance, wanted);
 }
 
-// MCUs from `column` on to the next restart or the row's end, and whatever the second lane gets done meanwhile. The run
+// MCUs from `column` on to the next restart or to `columns`, and whatever the second lane gets done meanwhile. The run
 // is of those that are before the speculation's, if the two meet.
-bool SequentialRows::DecodeStretch(int32_t column, bool goes_on, McuRun& run) {
+bool SequentialRows::DecodeStretch(int32_t column, int32_t columns, bool goes_on, McuRun& run) {
   const int64_t mcu = shape_->Mcu(row_, column);
   if (column > 0 && shape_->RestartsAt(mcu)) {
     if (!scan_.PassRestart(shape_->RestartNumber(mcu), position_)) return false;
     position_ = 0;
   }
   const uint64_t begin = position_;
-  const int32_t end = column + static_cast<int32_t>(std::min<int64_t>(shape_->across - column, shape_->ToRestart(mcu)));
+  const int32_t end = column + static_cast<int32_t>(std::min<int64_t>(columns - column, shape_->ToRestart(mcu)));
   const size_t blocks = shape_->blocks(static_cast<size_t>(column));
   strip_.Prepare(shape_->pattern, static_cast<size_t>(column), static_cast<size_t>(end));
   run.halves = &strip_.halves[2 * blocks];

@@ -15,10 +15,11 @@ namespace stoker {
 // Threads: one thread at a time. Holds its memory from picture to picture.
 class SequentialRows {
  public:
-  // Begins with row `begin`, where its mark is; rows up to `end` will be asked for. Requires: what is given outlives
-  // the use.
+  // Begins with row `begin`, where its mark is; rows up to `end` will be asked for, and of the picture's last row the
+  // first `last_columns` MCUs: no row follows whose beginning could be learned. Requires: what is given outlives the
+  // use.
   void Start(std::span<const uint8_t> file, const ScanShape& shape, const RowMark& mark, int32_t begin, int32_t end,
-             size_t lanes);
+             int32_t last_columns, size_t lanes);
 
   // Gives the next row, valid until the next call. False: something is odd in it.
   bool Next(DecodedRow& decoded);
@@ -32,7 +33,7 @@ class SequentialRows {
 
  private:
   void Speculate();
-  bool DecodeStretch(int32_t column, bool goes_on, McuRun& run);
+  bool DecodeStretch(int32_t column, int32_t columns, bool goes_on, McuRun& run);
   bool DecodeLane() noexcept;
   int32_t MeetSpeculation(int32_t column, int32_t end, uint64_t begin) noexcept;
   void EndRow(DecodedRow& decoded);
@@ -46,6 +47,7 @@ class SequentialRows {
   uint64_t position_ = 0;  // in the scan's bytes: of the next MCU
   int32_t row_ = 0;        // the next one
   int32_t end_ = 0;
+  int32_t last_columns_ = 0;
   bool at_odds_ = false;  // there is no restart marker where there should be one
   bool speculates_ = false;
 };
