@@ -8,10 +8,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -34,12 +36,13 @@ volatile std::sig_atomic_t interrupted = 0;
 void HandleInterrupt(int) { interrupted = 1; }
 
 // What became of a picture.
-enum class Outcome : uint8_t { kLearned, kKnown, kNotJpeg, kLibrarys, kOdd, kBroken };
-constexpr size_t kOutcomes = 6;
+enum class Outcome : uint8_t { kLearned, kKnown, kNotJpeg, kScans, kLibrarys, kOdd, kBroken };
+constexpr size_t kOutcomes = 7;
 constexpr std::array<const char*, kOutcomes> kOutcomeWords = {
     "indexed",
     "known before",
     "not JPEG",
+    "JPEGs whose colours come in scans of their own, so that rows have no one beginning",
     "JPEGs that are left to libjpeg-turbo (progressive, CMYK and the like)",
     "JPEGs with something odd in their data",
     "broken, too large or not to be read"};
@@ -49,12 +52,16 @@ class Indexing {
  public:
   Indexing(const FileSource& source, RowIndex& rows) : source_(source), rows_(rows) {}
 
-  // Returns when all were looked at, or on an interrupt.
+  // Returns when all were looked at, or on an interrupt. Throws std::system_error or std::bad_alloc where threads or
+  // memory are missing.
   void Run(int32_t workers, const std::string& words) {
     working_ = workers;
-    std::vector<std::thread> threads;
-    threads.reserve(static_cast<size_t>(workers));
-    for (int32_t i = 0; i < workers; ++i) threads.emplace_back([this] { Work(); });
+    std::vector<Scratch> scratch(static_cast<size_t>(workers));
+    std::vector<std::jthread> threads;  // stopped and joined where something is thrown
+    threads.reserve(scratch.size());
+    for (Scratch& own : scratch) {
+      threads.emplace_back([this, &own](const std::stop_token& stop) { Work(stop, own); });
+    }
     StatusLine line;
     {
       MutexLock lock(mutex_);
@@ -65,19 +72,22 @@ class Indexing {
       }
     }
     line.End();
-    for (std::thread& thread : threads) thread.join();
   }
   uint64_t operator[](Outcome outcome) const { return counts_[static_cast<size_t>(outcome)].load(); }
 
  private:
-  void Work() {
-    Decoder decoder(LoaderOptions().limits);
+  // One worker's memory.
+  struct Scratch {
+    Decoder decoder{LoaderOptions().limits};
     Image image;
     JpegMarks marks;
-    while (interrupted == 0) {
+  };
+
+  void Work(const std::stop_token& stop, Scratch& scratch) {
+    while (interrupted == 0 && !stop.stop_requested()) {
       const uint64_t id = next_.fetch_add(1, std::memory_order_relaxed);
       if (id >= source_.size()) break;
-      const Outcome outcome = LookAt(id, decoder, image, marks);
+      const Outcome outcome = LookAt(id, scratch);
       counts_[static_cast<size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
     }
     MutexLock lock(mutex_);
@@ -86,13 +96,14 @@ class Indexing {
   }
 
   // Asks for the lowest row of pixels alone: all rows above it are then gone through, and no pixel of them is made.
-  Outcome LookAt(uint64_t id, Decoder& decoder, Image& image, JpegMarks& marks) const {
+  Outcome LookAt(uint64_t id, Scratch& scratch) const noexcept try {
+    JpegMarks& marks = scratch.marks;
     if (source_.ExtentsOf(id, nullptr).bytes() > most_bytes_) return Outcome::kBroken;
     const std::vector<uint8_t> bytes = ReadSample(source_, id);
     ImageSize size;
     RegionBox box;
     Diagnosis diagnosis;
-    const std::error_code unread = decoder.Peek(bytes, size, diagnosis);
+    const std::error_code unread = scratch.decoder.Peek(bytes, size, diagnosis);
     if (diagnosis.format != Format::kJpeg && !(unread && diagnosis.format == Format::kUnknown))
       return Outcome::kNotJpeg;
     if (unread) return Outcome::kBroken;
@@ -100,13 +111,16 @@ class Indexing {
     DecodeRequest request;
     request.region = {0, size.height - 1, size.width, 1};
     request.marks = &marks;
-    if (decoder.Decode(bytes, request, image, box, diagnosis)) return Outcome::kBroken;
+    if (scratch.decoder.Decode(bytes, request, scratch.image, box, diagnosis)) return Outcome::kBroken;
     if (marks.grew()) {
       rows_.Learn(id, marks);
       return Outcome::kLearned;
     }
     if (diagnosis.jpeg_path == JpegPath::kStartedOver) return Outcome::kOdd;
-    return marks.packed().empty() ? Outcome::kLibrarys : Outcome::kKnown;
+    if (diagnosis.jpeg_path == JpegPath::kLibrary) return Outcome::kLibrarys;
+    return marks.packed().empty() ? Outcome::kScans : Outcome::kKnown;
+  } catch (const std::exception&) {  // no memory for it
+    return Outcome::kBroken;
   }
 
   const FileSource& source_;
@@ -128,7 +142,7 @@ std::string CacheFolder() {
 }
 
 void Print(const Indexing& indexing, const FileSource& source, const IndexKeeper& keeper, double seconds,
-           int32_t workers) {
+           int32_t workers, bool full) {
   const IndexReport report = keeper.report();
   std::string text = fmt::format("  pictures     {}: {} {}, {} {}\n", source.size(), indexing[Outcome::kLearned],
                                  kOutcomeWords[0], indexing[Outcome::kKnown], kOutcomeWords[1]);
@@ -145,7 +159,7 @@ void Print(const Indexing& indexing, const FileSource& source, const IndexKeeper
     text += fmt::format("  use it with  --index {0}, in Python index=\"{0}\"\n",
                         std::filesystem::path(keeper.path()).parent_path().string());
   }
-  if (report.learned.full) text += "  memory       was full before the end: run it again, it goes on from here\n";
+  if (full) text += "  memory       was full before the end: run it again, it goes on from here\n";
   std::cout << "row index\n" << text << std::flush;
 }
 
@@ -187,10 +201,12 @@ int IndexCommand(const IndexOptions& options) {
   Indexing indexing(*source, keeper.rows());
   indexing.Run(workers, "indexing " + (options.list.empty() ? options.path : options.list));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  const bool full = keeper.rows().usage().full;
   const bool saved = indexing[Outcome::kLearned] == 0 || keeper.Save();
+  keeper.Reopen();
   std::signal(SIGINT, old_int);
   std::signal(SIGTERM, old_term);
-  Print(indexing, *source, keeper, took.count(), workers);
+  Print(indexing, *source, keeper, took.count(), workers, full);
   if (interrupted != 0) return kExitInterrupted;
   return saved ? kExitOk : kExitFailed;
 }

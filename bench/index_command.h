@@ -16,9 +16,9 @@ struct IndexOptions {
 };
 
 inline constexpr const char* kIndexHelp =
-    "Finds out where the rows of each JPEG begin, which a first epoch would learn by and by, and writes it to a file "
-    "for\n"
-    "stoker run --index and index= in Python. Pictures that it knows already cost next to nothing.\n"
+    "Finds out where the rows of each JPEG begin, which a first epoch would learn by and by, and writes it to a file\n"
+    "for stoker run --index and index= in Python. Pictures that it knows already cost little more than reading them;\n"
+    "those of which nothing can be learned are decoded every time.\n"
     "\n"
     "Examples:\n"
     "  stoker index photos/train                     into ~/.cache/stoker\n"
@@ -30,8 +30,9 @@ inline constexpr const char* kIndexHelp =
 // Adds the options to `command`; both must outlive its use.
 void AddIndexOptions(CLI::App& command, IndexOptions& options);
 
-// Returns the exit code. Throws std::invalid_argument, and Error where the pictures cannot be found. Installs a handler
-// for SIGINT and SIGTERM while it runs. Threads: as many as there are workers, joined before it returns.
+// Returns the exit code. Throws std::invalid_argument, Error where the pictures cannot be found, and std::system_error
+// or std::bad_alloc where threads or memory are missing. Installs a handler for SIGINT and SIGTERM while it runs.
+// Threads: as many as there are workers, joined before it returns or throws.
 int IndexCommand(const IndexOptions& options);
 
 }  // namespace stoker

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <new>
 
 #include "decode/jpeg/region_decoder.h"
 #include "decode/jpeg_frame.h"
@@ -148,14 +147,13 @@ struct JpegDecoder::State {
   RegionDecoder own;
 };
 
-JpegDecoder::JpegDecoder(JpegEntropy entropy) noexcept : state_(new (std::nothrow) State(entropy)) {}
+JpegDecoder::JpegDecoder(JpegEntropy entropy) : state_(std::make_unique<State>(entropy)) {}
 JpegDecoder::~JpegDecoder() = default;
 
-size_t JpegDecoder::scratch_bytes() const noexcept { return state_ ? state_->own.scratch_bytes() : 0; }
+size_t JpegDecoder::scratch_bytes() const noexcept { return state_->own.scratch_bytes(); }
 
 std::error_code JpegDecoder::ReadHeader(std::span<const uint8_t> bytes, bool strict, ImageSize& size,
                                         Diagnosis& diagnosis) noexcept {
-  if (!state_) return DecodeError::kOutOfMemory;
   JpegSession& session = state_->session;
   session.Open(bytes, strict);
   jpeg_decompress_struct& decompress = session.decompress();

@@ -17,7 +17,8 @@ namespace stoker {
 // The bytes must stay in place between the two; no copy of them is made.
 class JpegDecoder {
  public:
-  explicit JpegDecoder(JpegEntropy entropy) noexcept;
+  // Throws std::bad_alloc.
+  explicit JpegDecoder(JpegEntropy entropy);
   ~JpegDecoder();
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;

@@ -69,7 +69,7 @@ std::string RowIndex(const StallReport& report) {
     text += fmt::format(", {:.0f} bytes each",
                         static_cast<double>(report.index_used_bytes) / static_cast<double>(report.index_entries));
   }
-  if (report.index_full) text += "; full, so no more are learned (index_bytes)";
+  if (report.index_full) text += "; no room for all (index_bytes)";
   if (!report.index_file.empty()) text += fmt::format("; {} in {}", report.index_file_entries, report.index_file);
   return text + '\n';
 }

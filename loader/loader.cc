@@ -39,6 +39,8 @@ class Loader::Impl {
   void StartEpoch(uint64_t epoch, std::shared_ptr<const Order> order, uint64_t position,
                   const WhileWaiting& while_waiting);
   std::optional<Batch> Next(StreamHandle stream, const WhileWaiting& while_waiting);
+  // *this; throws Error (kForked) in a child of fork().
+  Impl& InItsProcess();
   Reporter& reporter() noexcept { return *reporter_; }
   void WriteTrace(const std::string& path) {
     delivery_->LogCopies(*log_);
@@ -67,7 +69,7 @@ class Loader::Impl {
  private:
   void Begin(uint64_t epoch, std::shared_ptr<const Order> order, uint64_t position);
   void EpochEnded();
-  void CheckUsable() const;
+  void CheckUsable();
   void CheckSlots();
   Delivered Take(StreamHandle stream, const WhileWaiting& while_waiting);
   Delivered TakeForCaller(StreamHandle stream, const WhileWaiting& while_waiting);
@@ -151,11 +153,14 @@ int64_t Loader::Impl::BatchesFrom(const Order& order, uint64_t position) const n
   return static_cast<int64_t>(options_.drop_last ? left / batch : (left + batch - 1) / batch);
 }
 
-void Loader::Impl::CheckUsable() const {
-  if (forked()) {
-    throw Error(LoadError::kForked, "next", "", -1,
-                "this loader was started before the process was forked: make it in the child, or use spawn");
-  }
+Loader::Impl& Loader::Impl::InItsProcess() {
+  if (!forked()) return *this;
+  throw Error(LoadError::kForked, "next", "", -1,
+              "this loader was started before the process was forked: make it in the child, or use spawn");
+}
+
+void Loader::Impl::CheckUsable() {
+  InItsProcess();
   workers_->CheckThreads();
   if (cancelled_.load(std::memory_order_relaxed)) {
     throw Error(LoadError::kCancelled, "next", "", -1, "loading was cancelled");
@@ -312,13 +317,13 @@ int64_t Loader::samples_per_epoch() const noexcept {
 const LoaderOptions& Loader::options() const noexcept { return impl_->options_; }
 const SampleSpec& Loader::spec() const noexcept { return impl_->recipe_.spec(); }
 void Loader::Cancel() noexcept { impl_->cancelled_.store(true, std::memory_order_relaxed); }
-StallReport Loader::Report() { return impl_->reporter().Report(); }
-bool Loader::OverBudget() const { return impl_->OverBudget(); }
-void Loader::RestartReport() { impl_->reporter().Restart(); }
-void Loader::EndEpoch() { impl_->EndEpoch(); }
-void Loader::WriteTrace(const std::string& path) { impl_->WriteTrace(path); }
+StallReport Loader::Report() { return impl_->InItsProcess().reporter().Report(); }
+bool Loader::OverBudget() const { return impl_->InItsProcess().OverBudget(); }
+void Loader::RestartReport() { impl_->InItsProcess().reporter().Restart(); }
+void Loader::EndEpoch() { impl_->InItsProcess().EndEpoch(); }
+void Loader::WriteTrace(const std::string& path) { impl_->InItsProcess().WriteTrace(path); }
 
-void Loader::SetActiveWorkers(int32_t workers) { impl_->active_workers_->Set(workers, impl_->now_()); }
-int32_t Loader::active_workers() const { return impl_->active_workers_->active(); }
+void Loader::SetActiveWorkers(int32_t workers) { impl_->InItsProcess().active_workers_->Set(workers, impl_->now_()); }
+int32_t Loader::active_workers() const { return impl_->InItsProcess().active_workers_->active(); }
 
 }  // namespace stoker

@@ -32,9 +32,9 @@ using WhileWaiting = std::function<void()>;
 // Threads: the functions are for one caller's thread at a time. Starts threads only with the first batch asked for: one
 // *feeder*, the workers it borrows from the process, with a device one *prefetcher*, and after epochs where
 // options().index is a folder a *keeper* for as long as it takes to write there. Installs no signal handler, changes no
-// environment. A loader that was started, or has a device, must not be used after fork(): every call then throws
-// kForked, as does making one with workers in a child whose parent's workers had started. Memory: everything is
-// reserved by the constructor (`Report().buffers`); streaming allocates nothing.
+// environment. A loader that was started, or has a device, must not be used after fork(): every call that is not
+// noexcept then throws kForked, as does making one with workers in a child whose parent's workers had started.
+// Memory: everything is reserved by the constructor (`Report().buffers`); streaming allocates nothing.
 class Loader {
  public:
   // Throws std::invalid_argument naming a bad option, Error or std::system_error where memory or device are missing.

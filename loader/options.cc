@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "decode/cpu_path.h"
+#include "loader/index/index_keeper.h"
 #include "transfer/open_device.h"
 
 namespace stoker {
@@ -31,7 +32,7 @@ void CheckDevice(const char* option, const std::string& name) {
 // What STOKER_CPU says is looked at with the options, so that a typing mistake is not a slow run.
 void CheckCpuPath() {
   const auto refused = RefusedCpuPath();
-  if (!refused) return;
+  if (!refused) return (void)ChosenCpuPath();  // before any kernel runs
   std::string names;
   for (int i = 0; i <= static_cast<int>(BestCpuPath()); ++i) {
     names += fmt::format("{}{}", i > 0 ? ", " : "", CpuPathName(static_cast<CpuPath>(i)));
@@ -67,6 +68,7 @@ void Validate(const LoaderOptions& options) {
 LoaderOptions Resolve(LoaderOptions options, const std::function<int32_t()>& most_workers) {
   Validate(options);
   if (options.num_workers == kAutoWorkers) options.num_workers = most_workers();
+  if (options.limits.strict || options.limits.jpeg_entropy == JpegEntropy::kLibrary) options.index = kNoIndex;
   if (options.memory_limit_bytes == 0) {
     options.memory_limit_bytes = AvailableMemoryBytes() / kDefaultMemoryShare;
     const bool locks = options.device != "cpu" && options.device != "auto";

@@ -83,10 +83,12 @@ struct LoaderOptions {
   int64_t memory_limit_bytes = 0;
   // Where the rows of each JPEG begin, learned while decoding, so that later crops of it begin at any row: "memory"
   // until the loader ends; a folder: in a file there, too, for later runs and other ranks (made where it is missing;
-  // some 300 bytes a picture); "off". Never changes a pixel.
+  // some 280 bytes a picture); "off", as which it is taken where libjpeg-turbo decodes all (limits.strict, kLibrary).
+  // Damaged and stale entries cost time, never a pixel; those made to deceive are not found out: let only those write
+  // to the folder who are trusted.
   std::string index = "memory";
   // Of the index in memory, part of memory_limit_bytes; 0: 1 kB a sample, at least 1 MiB, at most 400 MB, an eighth of
-  // memory_limit_bytes, and what is left of it. When it is used up no more is learned.
+  // memory_limit_bytes, and what is left of it. What finds no room there is not learned.
   int64_t index_bytes = 0;
   double read_deadline_seconds = 30;  // a read that takes longer is that sample's error (hung NFS, dying disk)
 
@@ -111,7 +113,8 @@ int32_t DefaultWorkers();
 // Bytes that may still be taken: what the machine has free, cut by the container's limit.
 int64_t AvailableMemoryBytes();
 
-// Validates, and decides what the options leave open: memory_limit_bytes, and of kAutoWorkers how many at most.
+// Validates, and decides what the options leave open: memory_limit_bytes, of kAutoWorkers how many at most, and that
+// there is no index where nothing would be learned.
 LoaderOptions Resolve(LoaderOptions options, const std::function<int32_t()>& most_workers = DefaultWorkers);
 
 std::string_view OnErrorName(OnError) noexcept;

@@ -163,9 +163,9 @@ void SampleTask::Run(uint32_t number, SampleJob job) noexcept {
     StampEnd(worker, *record);
     record->on_cpu_ns = clocked ? parts_.thread_cpu_now() - on_cpu_before_ns : -1;
   }
-  worker.scratch_bytes.store(
-      worker.decoder.scratch_bytes() + worker.augmenter.scratch_bytes() + worker.image.capacity_bytes(),
-      std::memory_order_relaxed);
+  worker.scratch_bytes.store(worker.decoder.scratch_bytes() + worker.augmenter.scratch_bytes() +
+                                 worker.image.capacity_bytes() + worker.marks.capacity_bytes(),
+                             std::memory_order_relaxed);
   if (job.error) return Fail(std::move(job));
   if (job.diagnosis.warnings > 0) parts_.bad.CountWarning();
   job.out.Set(kLabel, parts_.source.Label(job.id));

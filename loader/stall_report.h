@@ -81,7 +81,7 @@ struct StallReport {
   uint32_t extra_slots_peak = 0;
   BufferPlan buffers;
   // The row index, for which buffers.index_bytes are reserved: what of them is used, of how many pictures something was
-  // learned, and that no more is learned for want of room.
+  // learned, and that some was not for want of room.
   size_t index_used_bytes = 0;
   uint64_t index_entries = 0;
   bool index_full = false;

@@ -11,14 +11,13 @@
 namespace stoker {
 
 // An entry says what a step does, without a branch for what it is. From the lowest bit:
-//    6  length  how many bits it takes: of one or two codes, and of their values
-//    2  count   how many coefficients it gives
-//    7  advance  how many zigzag places it passes
-//    1  end     the block (or its DC coefficient) ends here
-//   32  values  of one or two coefficients, 16 bits each, once the taken bits are added as a number: so a first value
-//   may
-//               lie outside of the looked-up bits; the second is then of no account
-//   16  mask    at which of the passed places the coefficients are
+// -  6 bits, length: how many bits it takes, of one or two codes and of their values.
+// -  2, count: how many coefficients it gives.
+// -  7, advance: how many zigzag places it passes.
+// -  1, end: the block (or its DC coefficient) ends here.
+// - 32, values: of one or two coefficients, 16 bits each, once the taken bits are added as a number. So the bits of a
+//   first value may lie outside of the looked-up ones; the second is then of no account.
+// - 16, mask: at which of the passed places the coefficients are.
 // An escape has an advance that leaves the block: the symbol is then decoded by the book.
 inline constexpr int kEntryCount = 6;
 inline constexpr int kEntryAdvance = 8;
@@ -76,7 +75,7 @@ class HuffmanTables {
   HuffmanTables();
   ~HuffmanTables();
 
-  // Null where the library would refuse the spec. Valid until three others were asked for.
+  // Null where the library would refuse the spec. Valid until five others were asked for.
   const AcTable* Ac(const HuffmanSpec& spec) noexcept;
   const DcTable* Dc(const HuffmanSpec& spec) noexcept;
 

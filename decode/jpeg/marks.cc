@@ -4,16 +4,18 @@
 #include <bit>
 #include <cassert>
 #include <cstring>
+#include <new>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 // Packed, all numbers little-endian:
-//   8 bytes  checksum of all that follows, and of the file's bytes through the one with the last bit before the last
-//   mark 2 bytes  how many rows have a mark, at least 1 for each row from the second on: how many bits its mark lies
-//   behind the one before, then for each component how its DC coefficient differs from the one before; both as varints
-//   (7 bits a byte, the lowest first, the highest bit set in all bytes but the last), the differences with their sign
-//   as the lowest bit.
+// - 8 bytes: checksum of all that follows, and of the file's bytes through the one with the last bit before the last
+//   mark.
+// - 2 bytes: how many rows have a mark, at least 1.
+// - For each row from the second on: how many bits its mark lies behind the one before, then for each component how its
+//   DC coefficient differs from the one before. Both are varints (7 bits a byte, the lowest first, the highest bit set
+//   in all bytes but the last), the differences with their sign as the lowest bit.
 // The first row's mark is not packed: it lies where the frame's entropy-coded data begin, and its DC is 0.
 
 namespace stoker {
@@ -101,9 +103,13 @@ void JpegMarks::Clear() noexcept {
   grew_ = false;
 }
 
-void JpegMarks::Assign(std::span<const uint8_t> packed) {
+void JpegMarks::Assign(std::span<const uint8_t> packed) noexcept {
   Clear();
-  packed_.assign(packed.begin(), packed.begin() + static_cast<ptrdiff_t>(std::min(packed.size(), kMaxBytes)));
+  try {
+    packed_.assign(packed.begin(), packed.begin() + static_cast<ptrdiff_t>(std::min(packed.size(), kMaxBytes)));
+  } catch (const std::bad_alloc&) {
+    Clear();
+  }
 }
 
 std::span<const RowMark> JpegMarks::Unpack(std::span<const uint8_t> file, const JpegFrame& frame) {

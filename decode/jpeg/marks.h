@@ -25,11 +25,14 @@ class JpegMarks {
  public:
   // Forgets everything.
   void Clear() noexcept;
-  // Takes over packed marks, which may be anything: what is wrong with them shows in Unpack. No more than kMaxBytes.
-  void Assign(std::span<const uint8_t> packed);
+  // Takes over packed marks, which may be anything: what is wrong with them shows in Unpack. No more than kMaxBytes;
+  // nothing where there is no memory.
+  void Assign(std::span<const uint8_t> packed) noexcept;
   std::span<const uint8_t> packed() const noexcept { return packed_; }
   // Packs replaced what was assigned: there is something to keep.
   bool grew() const noexcept { return grew_; }
+  // Bytes held now.
+  size_t capacity_bytes() const noexcept { return packed_.capacity() + marks_.capacity() * sizeof(RowMark); }
 
   // The marks, where they belong to this picture: not more than it has rows, rising, within the file, and of the same
   // bytes. Empty otherwise. Valid until the next Assign, Clear, or Pack.

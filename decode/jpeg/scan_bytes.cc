@@ -23,7 +23,10 @@ void ScanBytes::Fill(size_t begin) {
   begin_ = begin;
   const std::span<const uint8_t> stuffed = file_.first(end_).subspan(begin);
   const size_t wanted = stuffed.size() + kUnstuffRoom + room_;
-  if (bytes_.size() < wanted) bytes_.resize(wanted);
+  if (bytes_.size() < wanted) {
+    bytes_.clear();  // nothing of it is copied
+    bytes_.resize(wanted);
+  }
   const Unstuffed done = Unstuff(stuffed, bytes_.data());
   marker_ = done.at_marker ? begin + done.taken : 0;
   // A marker may be filled up with more of its first byte, but must come to an end.

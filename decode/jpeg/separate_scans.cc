@@ -13,6 +13,17 @@ int32_t BlocksOver(int32_t pixels, int factor, int max_factor) {
   return (pixels + block - 1) / block;
 }
 
+// 6 MB of blocks, and at most 34 MB of values: all are kept until the last scan is read. More is the library's.
+constexpr int64_t kMaxBlocks = int64_t{1} << 18;
+
+bool IsSmallEnough(const JpegFrame& frame, const McuWindow& window) {
+  int64_t blocks = 0;
+  for (const JpegComponent& component : std::span(frame.component).first(static_cast<size_t>(frame.components))) {
+    blocks += int64_t{window.x1 - window.x0} * (window.y1 - window.y0) * component.h * component.v;
+  }
+  return blocks <= kMaxBlocks;
+}
+
 bool IsAlone(const ScanHeader& scan) { return scan.components == 1; }
 
 }  // namespace
@@ -45,6 +56,7 @@ void SeparateScans::Kept::PointToValues() {
 
 bool SeparateScans::Decode(std::span<const uint8_t> file, const JpegFrame& frame, const McuWindow& window, size_t lanes,
                            HuffmanTables& tables, SequentialRows& rows) {
+  if (!IsSmallEnough(frame, window)) return false;
   frame_ = &frame;
   window_ = window;
   components_ = static_cast<size_t>(frame.components);

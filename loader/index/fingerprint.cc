@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -17,12 +19,18 @@ namespace {
 // Names that are worth a thread's turn. Part of the fingerprint: another number is another hash.
 constexpr uint64_t kNamesAtOnce = 4096;
 
-// Calls `work(part, first id, end)` for each part of the source, side by side.
+// Calls `work(part, first id, end)` for each part of the source, side by side. Throws std::bad_alloc where it does.
 template <typename Work>
 void ForEachPart(const Source& source, Work work) {
+  std::atomic<bool> out_of_memory{false};  // read after the joins
   SideBySide((source.size() + kNamesAtOnce - 1) / kNamesAtOnce, [&](size_t part) {
-    work(part, part * kNamesAtOnce, std::min<uint64_t>((part + 1) * kNamesAtOnce, source.size()));
+    try {
+      work(part, part * kNamesAtOnce, std::min<uint64_t>((part + 1) * kNamesAtOnce, source.size()));
+    } catch (const std::bad_alloc&) {
+      out_of_memory.store(true, std::memory_order_relaxed);
+    }
   });
+  if (out_of_memory.load(std::memory_order_relaxed)) throw std::bad_alloc();
 }
 
 size_t SharedBytes(std::string_view a, std::string_view b) {

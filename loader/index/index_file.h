@@ -22,8 +22,9 @@ struct IndexedSet {
   Fingerprint fingerprint = {};
 };
 
-// A file that was opened, which nobody changes any more: a newer one is put in its place as a whole. Whatever its bytes
-// are, and whatever becomes of them while it is open, costs time at most.
+// A file that was opened, which nobody changes any more: a newer one is put in its place as a whole. Damaged and stale
+// entries cost time, never a pixel, whatever becomes of the file while it is open. Entries that were made to deceive
+// are not found out, since anybody can compute their checksums: only those who are trusted are to write to its folder.
 // Entries are read as they are asked for, two calls of the kernel each, mostly out of the page cache, which the
 // processes of a machine share. It is not mapped: a mapping kills the process that looks at it once somebody has cut
 // the file short (`cp` onto it), and on network file systems once another machine has put a newer one in its place.

@@ -1,11 +1,8 @@
 #include "loader/index/index_keeper.h"
 
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,10 +14,6 @@ namespace {
 // How often what was learned must go into what the file has, to be worth writing all of it anew.
 constexpr uint64_t kWorthAtEpochsEnd = 20;
 constexpr uint64_t kWorthAtTheEnd = 1000;
-// How long a lock is waited for: other ranks write some hundred megabytes each meanwhile.
-constexpr double kPatienceSeconds = 60;
-
-void Warn(const std::string& text) { std::fprintf(stderr, "stoker: %s\n", text.c_str()); }
 
 IndexedSet SetOf(const Source& source, const std::string& place) {
   if (place == kIndexInMemory) return {source.size()};
@@ -32,7 +25,8 @@ std::string PathIn(const std::string& place, const IndexedSet& set) {
   return (std::filesystem::path(place) / (Hex(set.fingerprint) + ".stoker-index")).string();
 }
 
-// Of each sample in order the marks that cover more rows: those of a file, or those that were learned.
+// Of each sample in order the marks that cover more rows: those of a file, or those that were learned. These where they
+// cover the same: the file's, if they were of the picture as it is now, would have left nothing to learn.
 class Merge {
  public:
   Merge(const IndexFile* file, const RowIndex& rows) : file_(file), rows_(rows) {}
@@ -43,8 +37,8 @@ class Merge {
     std::span<const uint8_t> in_file;
     if (!ends_.empty()) in_file = std::span(run_).subspan(ends_[i], ends_[i + 1] - ends_[i]);
     rows_.FindLearned(id, learned_);
-    const bool more = JpegMarks::RowsIn(learned_.packed()) > JpegMarks::RowsIn(in_file);
-    return more ? learned_.packed() : in_file;
+    const std::span<const uint8_t> learned = learned_.packed();
+    return !learned.empty() && JpegMarks::RowsIn(learned) >= JpegMarks::RowsIn(in_file) ? learned : in_file;
   }
 
  private:
@@ -57,12 +51,18 @@ class Merge {
 
 }  // namespace
 
-IndexKeeper::IndexKeeper(const Source& source, const std::string& place, size_t budget_bytes)
-    : set_(SetOf(source, place)), path_(PathIn(place, set_)), rows_(source.size(), budget_bytes) {
+IndexKeeper::IndexKeeper(const Source& source, const std::string& place, size_t budget_bytes, double patience_seconds)
+    : set_(SetOf(source, place)),
+      path_(PathIn(place, set_)),
+      patience_seconds_(patience_seconds),
+      rows_(source.size(), budget_bytes) {
   if (path_.empty()) return;
   std::string trouble;
   std::shared_ptr<const IndexFile> file = IndexFile::Open(path_, set_, trouble);
-  if (!trouble.empty()) Warn(fmt::format("the row index {} is not used: {}; it is written anew", path_, trouble));
+  if (!trouble.empty()) {
+    std::fprintf(stderr, "stoker: the row index %s is not used: %s; it is written anew\n", path_.c_str(),
+                 trouble.c_str());
+  }
   GoOnWith(std::move(file));
 }
 
@@ -95,16 +95,21 @@ void IndexKeeper::EpochEnded() {
       LookAfterFile();
       busy_.store(false, std::memory_order_relaxed);
     });
-  } catch (const std::system_error&) {  // no thread to be had: the next epoch's end will do
+  } catch (const std::exception&) {  // no thread to be had: the next epoch's end will do
     busy_.store(false, std::memory_order_relaxed);
   }
 }
 
-void IndexKeeper::LookAfterFile() {
-  if (WorthWriting(kWorthAtEpochsEnd)) {
-    Save();
-    return;
+void IndexKeeper::LookAfterFile() noexcept {
+  if (WorthWriting(kWorthAtEpochsEnd)) Save();
+  try {
+    Reopen();
+  } catch (const std::exception& error) {  // what was there stays, the next epoch's end will do
+    std::fprintf(stderr, "stoker: the row index %s is not looked at now: %s\n", path_.c_str(), error.what());
   }
+}
+
+void IndexKeeper::Reopen() {
   std::shared_ptr<const IndexFile> file;
   {
     MutexLock lock(mutex_);
@@ -115,23 +120,26 @@ void IndexKeeper::LookAfterFile() {
   if (auto newer = IndexFile::Open(path_, set_, trouble)) GoOnWith(std::move(newer));
 }
 
-bool IndexKeeper::Save() {
+bool IndexKeeper::Save() noexcept {
   if (refused_) return false;
   try {
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
-    const LockedIndex lock(path_, kPatienceSeconds);
+    const LockedIndex lock(path_, patience_seconds_);
+    if (!lock.held()) {
+      std::fprintf(stderr, "stoker: the row index is not written now: another process keeps %s.lock\n", path_.c_str());
+      return false;
+    }
     std::string trouble;
     const std::shared_ptr<const IndexFile> newest = IndexFile::Open(path_, set_, trouble);
     Merge merge(newest.get(), rows_);
     WriteIndexFile(path_, set_, [&](uint64_t id) { return merge.MarksOf(id); });
-    if (auto written = IndexFile::Open(path_, set_, trouble)) GoOnWith(std::move(written));
     return true;
   } catch (const std::exception& error) {
     refused_ = true;
-    Warn(
-        fmt::format("the row index is kept in memory only: {}; give --index (index=) a folder that may be written to "
-                    "and has room for some 300 bytes a picture, or --index memory",
-                    error.what()));
+    std::fprintf(stderr,
+                 "stoker: the row index is kept in memory only: %s; give --index (index=) a folder that may be written "
+                 "to and has room for some 280 bytes a picture, or --index memory\n",
+                 error.what());
     return false;
   }
 }

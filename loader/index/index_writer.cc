@@ -121,11 +121,16 @@ LockedIndex::LockedIndex(const std::string& path, double patience_seconds) {
       std::this_thread::sleep_for(kLooksEvery);
       continue;
     }
-    close(descriptor_);
-    Throw(error, error == EWOULDBLOCK ? "another process keeps " + lock : "cannot lock " + lock);
+    close(std::exchange(descriptor_, -1));
+    if (error == EWOULDBLOCK) return;
+    Throw(error, "cannot lock " + lock);
   }
 }
 
-LockedIndex::~LockedIndex() { close(descriptor_); }
+LockedIndex::~LockedIndex() {
+  if (!held()) return;
+  flock(descriptor_, LOCK_UN);  // a child forked meanwhile has the file open, too: closing it here would not do
+  close(descriptor_);
+}
 
 }  // namespace stoker

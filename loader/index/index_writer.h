@@ -22,11 +22,14 @@ void WriteIndexFile(const std::string& path, const IndexedSet& set, const Packed
 // where need be, and stays. A process that ends lets go of it.
 class LockedIndex {
  public:
-  // Waits for it, for up to `patience_seconds`. Throws std::system_error naming the file.
+  // Waits for it, for up to `patience_seconds`. Throws std::system_error naming the file that cannot be locked.
   LockedIndex(const std::string& path, double patience_seconds);
   ~LockedIndex();
   LockedIndex(const LockedIndex&) = delete;
   LockedIndex& operator=(const LockedIndex&) = delete;
+
+  // False where another process kept it all that time.
+  bool held() const noexcept { return descriptor_ >= 0; }
 
  private:
   int descriptor_ = -1;

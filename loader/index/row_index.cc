@@ -73,7 +73,7 @@ RowIndex::RowIndex(uint64_t samples, size_t budget_bytes)
     const size_t heads = HeadsOf(i);
     shard.heads = {words + heads_so_far, heads};
     shard.words = {words + head_bytes_ / kWordBytes + i * entry_words, entry_words};
-    shard.full = heads == 0 && samples > 0;
+    shard.full = head_bytes_ == 0 && samples > 0;
     heads_so_far += heads;
   }
 }
@@ -136,9 +136,11 @@ void RowIndex::PutBelow(const std::shared_ptr<const IndexFile>& file) {
     for (size_t head = 0; head < HeadsOf(i); ++head) {
       if (rows_learned(head) == 0) continue;
       file->Find(head * shards_.size() + i, in_file);  // without the lock: workers are not to wait for a disk
-      const uint32_t rows = JpegMarks::RowsIn(in_file.packed());
+      const std::span<const uint8_t> filed = in_file.packed();
       MutexLock lock(shard.mutex);
-      if (rows >= JpegMarks::RowsIn(shard.Packed(head))) shard.Forget(head);
+      const std::span<const uint8_t> learned = shard.Packed(head);
+      const bool more = JpegMarks::RowsIn(filed) > JpegMarks::RowsIn(learned);
+      if (more || std::equal(filed.begin(), filed.end(), learned.begin(), learned.end())) shard.Forget(head);
       shard.full = false;
     }
   }

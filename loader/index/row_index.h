@@ -18,7 +18,7 @@ namespace stoker {
 struct RowIndexUsage {
   uint64_t entries = 0;
   size_t bytes = 0;   // of its memory: a head for each sample, and the entries with their headers
-  bool full = false;  // an entry found no room: no more are learned, what is there stays in use
+  bool full = false;  // an entry found no room, and was not learned; what is there stays in use
 };
 
 // One entry a sample, which grows while later crops see more of its rows. What was learned lies in memory; below it may
@@ -44,7 +44,8 @@ class RowIndex {
 
   // Assigns what was learned in this process and is not in the file below; clears `marks` where that is nothing.
   void FindLearned(uint64_t id, JpegMarks& marks) const;
-  // Puts `file` below, in place of what was there, and forgets what it covers as well. May be null.
+  // Puts `file` below, in place of what was there, and forgets what it has as well, or more of. Of as many rows with
+  // other marks, one or the other is of a file that has changed since: what was learned then stays. May be null.
   void PutBelow(const std::shared_ptr<const IndexFile>& file);
 
   RowIndexUsage usage() const;

@@ -59,9 +59,10 @@ class Loader:
     reader: "auto", "io_uring" or "pread".
     queue_depth: reads in flight, 1 to 1024.
     index: where the rows of each JPEG begin, learned while decoding, so that later crops of it begin at any row.
-        "memory" keeps it as long as the loader lives, in some 300 bytes a picture; a folder (made where it is missing)
+        "memory" keeps it as long as the loader lives, in some 280 bytes a picture; a folder (made where it is missing)
         in a file there, too, for later runs and other ranks, which ``stoker index`` fills beforehand; "off" learns
-        nothing. Never changes a pixel.
+        nothing, nor does ``strict``. Damaged and stale entries cost time, never a pixel; those made to deceive are not
+        found out: let only those write to the folder who are trusted.
     memory_limit: bytes for all buffers; by default a quarter of what is free.
     read_deadline: seconds until a read that hangs is that sample's error.
     max_pixels, max_file_bytes: larger pictures are errors. apply_exif: turn pictures as their EXIF says.

@@ -84,9 +84,10 @@ class DataLoader:
     reader: "auto", "io_uring" or "pread".
     queue_depth: reads in flight, 1 to 1024; 32 where it is None.
     index: where the rows of each JPEG begin, learned while decoding, so that later crops of it begin at any row.
-        "memory" keeps it as long as the loader lives, in some 300 bytes a picture; a folder (made where it is missing)
+        "memory" keeps it as long as the loader lives, in some 280 bytes a picture; a folder (made where it is missing)
         in a file there, too, for later runs and other ranks, which ``stoker index`` fills beforehand; "off" learns
-        nothing. Never changes a pixel.
+        nothing, nor does ``strict``. Damaged and stale entries cost time, never a pixel; those made to deceive are not
+        found out: let only those write to the folder who are trusted.
     memory_limit: bytes for all buffers; by default a quarter of what is free.
     report_every: batches between two lines in the log of ``logging.getLogger("stoker")``, at level INFO, or WARNING
         where memory grows or steps became slower; epochs end with one, too. 0 for none.

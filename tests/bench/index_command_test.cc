@@ -32,11 +32,12 @@ class IndexCommandTest : public testing::Test {
     said_ = testing::internal::GetCapturedStderr();
     return code;
   }
-  // Four JPEGs, of which ours reads three, and what is none.
+  // Five JPEGs, of which three have rows to begin at, and what is none.
   void WriteData() {
     for (uint32_t i = 0; i < 3; ++i) data_.Write("a/" + std::to_string(i) + ".jpg", GoodJpeg(i));
     const Picture picture = MakePicture({40, 24}, 3, 1);
     data_.Write("a/progressive.jpg", EncodeJpeg(picture, {.progressive = true}));
+    data_.Write("a/scans.jpg", EncodeJpeg(picture, {.interleaved = false}));
     data_.Write("b/some.png", EncodePng(picture));
     data_.Write("b/empty.jpg", {});
     data_.Write("b/text.jpg", {'n', 'o'});
@@ -64,7 +65,7 @@ class IndexCommandTest : public testing::Test {
 TEST_F(IndexCommandTest, CountsByReasonWhatHasNoRowsToLearn) {
   WriteData();
   ASSERT_EQ(Run(), kExitOk);
-  EXPECT_THAT(printed_, HasSubstr("8: "));
+  EXPECT_THAT(printed_, HasSubstr("9: "));
   EXPECT_THAT(printed_, HasSubstr("1 not JPEG\n"));
   EXPECT_THAT(printed_, HasSubstr("3 broken"));
   EXPECT_THAT(said_, HasSubstr("indexing " + data_.string()));
@@ -75,6 +76,8 @@ TEST_F(IndexCommandTest, WritesTheRowsOfEveryJpegOfOursAndKnowsThemTheNextTime) 
   ASSERT_EQ(Run(), kExitOk);
   EXPECT_THAT(printed_, HasSubstr("3 indexed, 0 known before"));
   EXPECT_THAT(printed_, HasSubstr("1 JPEGs that are left to libjpeg-turbo"));
+  EXPECT_THAT(printed_, HasSubstr("1 JPEGs whose colours come in scans of their own"));
+  EXPECT_THAT(printed_, HasSubstr(" 3 pictures, "));  // of the file
   EXPECT_THAT(printed_, HasSubstr("--index " + options_.index));
   EXPECT_EQ(EntriesInFile(), 3u);
   ASSERT_EQ(Run(), kExitOk);

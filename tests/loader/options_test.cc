@@ -94,6 +94,18 @@ TEST(LoaderOptions, TakeNoMoreThanFourGigabytesOfLockedMemoryUnasked) {
   EXPECT_EQ(Resolve(options).memory_limit_bytes, int64_t{5} << 30);
 }
 
+TEST(LoaderOptions, MakeNoIndexWhereNothingWouldBeLearned) {
+  LoaderOptions options;
+  options.num_workers = 1;
+  options.index = "a folder";
+  EXPECT_EQ(Resolve(options).index, "a folder");
+  LoaderOptions strict = options;
+  strict.limits.strict = true;
+  EXPECT_EQ(Resolve(strict).index, "off");
+  options.limits.jpeg_entropy = JpegEntropy::kLibrary;
+  EXPECT_EQ(Resolve(options).index, "off");
+}
+
 TEST(LoaderOptions, HaveWordsForEveryChoice) {
   EXPECT_EQ(OnErrorName(OnError::kRaise), "raise");
   EXPECT_EQ(OnErrorName(OnError::kSkip), "skip");

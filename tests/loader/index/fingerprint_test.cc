@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace stoker {
 namespace {
 
 // Names and sizes, and nothing else.
-class NamedSource final : public Source {
+class NamedSource : public Source {
  public:
   struct File {
     std::string name;
@@ -54,6 +55,15 @@ TEST(Fingerprint, LeavesOutTheFoldersThatAllNamesShare) {
   EXPECT_EQ(Of({{"/data/photos/a/1.jpg", 10}, {"/data/photos/b/2.jpg", 20}}), some);
   EXPECT_EQ(Of({{"ab/1.jpg", 10}, {"ac/2.jpg", 20}}), Of({{"x/ab/1.jpg", 10}, {"x/ac/2.jpg", 20}}));
   EXPECT_NE(Of({{"ab/1.jpg", 10}, {"ac/2.jpg", 20}}), Of({{"b/1.jpg", 10}, {"c/2.jpg", 20}}));
+}
+
+TEST(Fingerprint, SaysThatMemoryIsMissing) {
+  class Short final : public NamedSource {
+   public:
+    using NamedSource::NamedSource;
+    std::string Name(uint64_t id) const override { return id == 9000 ? throw std::bad_alloc() : NamedSource::Name(id); }
+  };
+  EXPECT_THROW(FingerprintOf(Short(std::vector<NamedSource::File>(10'000))), std::bad_alloc);
 }
 
 TEST(Fingerprint, ComesOfAllOfManySamples) {

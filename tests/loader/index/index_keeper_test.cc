@@ -97,6 +97,35 @@ TEST_F(IndexKeeperTest, KeepsOfEachSampleWhatCoversMoreRows) {
   EXPECT_EQ(RowsNow(11), 20u);
 }
 
+TEST_F(IndexKeeperTest, APictureThatHasChangedIsLearnedAnewInTheFile) {
+  LearnAndEnd(3, 7);
+  const JpegMarks now = MadeMarks(7, 4);
+  Keeper()->rows().Learn(3, now);
+  JpegMarks found;
+  const auto keeper = Keeper();
+  keeper->rows().Find(3, found);
+  EXPECT_EQ(BytesOf(found), BytesOf(now));
+  EXPECT_EQ(keeper->report().learned.entries, 0u);
+}
+
+TEST_F(IndexKeeperTest, TriesAgainAfterAnotherHasKeptTheLock) {
+  const std::string path = Keeper()->path();
+  fs::create_directories(place_);
+  IndexKeeper keeper(*source_, place_, kBudget, 0);
+  keeper.rows().Learn(3, MadeMarks(7, 3));
+  testing::internal::CaptureStderr();
+  {
+    const LockedIndex others(path, 0);
+    EXPECT_FALSE(keeper.Save());
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), AllOf(HasSubstr(path), HasSubstr("another process")));
+  EXPECT_TRUE(keeper.Save());
+  EXPECT_EQ(keeper.report().learned.entries, 1u);
+  keeper.Reopen();
+  EXPECT_EQ(keeper.report().learned.entries, 0u);
+  EXPECT_EQ(Rows(keeper, 3), 7u);
+}
+
 // Several processes at once: nothing that one of them has learned is lost.
 TEST_F(IndexKeeperTest, ProcessesThatSaveAtOnceLoseNothing) {
   std::vector<pid_t> children;

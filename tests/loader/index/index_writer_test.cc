@@ -102,9 +102,37 @@ TEST_F(IndexWriterTest, ADraftThatADeadProcessLeftIsOverwritten) {
 TEST_F(IndexWriterTest, OneHasTheLockAtATime) {
   {
     const LockedIndex lock(path_, 0);
-    EXPECT_THROW(LockedIndex(path_, 0), std::system_error);
+    EXPECT_TRUE(lock.held());
+    EXPECT_FALSE(LockedIndex(path_, 0).held());
+    EXPECT_FALSE(LockedIndex(path_, 0).held());
   }
-  const LockedIndex again(path_, 0);
+  EXPECT_TRUE(LockedIndex(path_, 0).held());
+}
+
+TEST_F(IndexWriterTest, AChildForkedMeanwhileKeepsNoLock) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  pid_t child = -1;
+  {
+    const LockedIndex lock(path_, 0);
+    child = fork();
+    if (child == 0) {
+      close(pipe_ends[1]);
+      char end = 0;
+      _exit(read(pipe_ends[0], &end, 1) == 0 ? 0 : 1);  // lives until the other end is closed
+    }
+  }
+  EXPECT_TRUE(LockedIndex(path_, 0).held());
+  close(pipe_ends[1]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  close(pipe_ends[0]);
+}
+
+TEST_F(IndexWriterTest, ALockThatCannotBeMadeIsNamed) {
+  std::filesystem::create_directories(path_ + ".lock");
+  EXPECT_THROW(LockedIndex(path_, 0), std::system_error);
 }
 
 TEST_F(IndexWriterTest, AProcessThatEndsLetsGoOfTheLock) {
@@ -116,7 +144,7 @@ TEST_F(IndexWriterTest, AProcessThatEndsLetsGoOfTheLock) {
   int status = 0;
   waitpid(child, &status, 0);
   ASSERT_EQ(status, 0);
-  const LockedIndex lock(path_, 0);
+  EXPECT_TRUE(LockedIndex(path_, 0).held());
 }
 
 }  // namespace

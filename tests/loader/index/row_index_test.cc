@@ -98,6 +98,11 @@ TEST(RowIndex, LearnsNothingWithoutABudget) {
   }
 }
 
+TEST(RowIndex, IsNotFullForHavingFewerSamplesThanLocks) {
+  EXPECT_FALSE(RowIndex(3, kRoomy).usage().full);
+  EXPECT_FALSE(RowIndex(0, kRoomy).usage().full);
+}
+
 TEST(RowIndex, TakesTheLargestMarksThereCanBe) {
   RowIndex index(3, size_t{1} << 20);
   index.Learn(2, MadeMarks(8192, 2));
@@ -164,6 +169,17 @@ TEST_F(RowIndexOnAFile, FindsInMemoryFirstAndBelowWhatIsNotThere) {
   index.FindLearned(2997, learned);
   EXPECT_TRUE(learned.packed().empty());
   EXPECT_EQ(index.usage().entries, 2u);
+}
+
+// The picture has changed since: the file's marks are of no use, and what was learned after it must not be lost.
+TEST_F(RowIndexOnAFile, KeepsOtherMarksOfAsManyRows) {
+  RowIndex index(kSamples, kRoomy);
+  index.Learn(0, MadeMarks(20, 1));
+  index.Learn(3, MadeMarks(19, 1));
+  index.PutBelow(File());
+  EXPECT_EQ(Found(index, 0), BytesOf(MadeMarks(20, 1)));
+  EXPECT_EQ(Found(index, 3), BytesOf(MadeMarks(20, 3)));
+  EXPECT_EQ(index.usage().entries, 1u);
 }
 
 TEST_F(RowIndexOnAFile, ForgetsWhatTheFileCoversAsWell) {
