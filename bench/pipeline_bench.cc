@@ -11,8 +11,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +32,7 @@ enum class Loop { kPlain, kStoker };
 struct Contender {
   const char* name;
   Loop loop;
-  const char* cpu = "";  // STOKER_CPU
+  std::optional<CpuPath> cpu = {};  // the best where none is given
   int cores = 1;
   int workers = 1;
   DecodeMode decode = DecodeMode::kExact;
@@ -68,7 +68,7 @@ double RateOf(const Contender& contender, const std::string& folder, int64_t ind
 }
 
 Rates RunLoader(const Contender& contender, const std::string& folder) {
-  if (*contender.cpu != '\0') setenv("STOKER_CPU", contender.cpu, 1);
+  if (contender.cpu) ForceCpuPath(*contender.cpu);
   // With no room for what is learned every epoch does the work of a first one.
   constexpr int64_t kNoRoom = 1, kDefault = 0;
   return {RateOf(contender, folder, kNoRoom), RateOf(contender, folder, kDefault)};
@@ -110,9 +110,9 @@ double Median(std::vector<double> values) {
 const std::vector<Contender>& Contenders() {
   static const std::vector<Contender> all = {
       {.name = "plain", .loop = Loop::kPlain},
-      {.name = "avx512", .loop = Loop::kStoker, .cpu = "avx512"},
-      {.name = "avx2", .loop = Loop::kStoker, .cpu = "avx2"},
-      {.name = "sse2", .loop = Loop::kStoker, .cpu = "sse2"},
+      {.name = "avx512", .loop = Loop::kStoker, .cpu = CpuPath::kAvx512},
+      {.name = "avx2", .loop = Loop::kStoker, .cpu = CpuPath::kAvx2},
+      {.name = "sse2", .loop = Loop::kStoker, .cpu = CpuPath::kBaseline},
       {.name = "uint8 NHWC", .loop = Loop::kStoker, .element = ElementType::kUint8},
       {.name = "float32 NCHW", .loop = Loop::kStoker},
       {.name = "fast decode", .loop = Loop::kStoker, .decode = DecodeMode::kFast},
@@ -150,6 +150,7 @@ void PrintRatio(const AllRates& rates, const Comparison& comparison, double Rate
   const auto slow = rates.find(comparison.slow);
   if (wanted == 0 || fast == rates.end() || slow == rates.end()) return;
   std::vector<double> ratios;
+  ratios.reserve(fast->second.size());
   for (size_t i = 0; i < fast->second.size(); ++i) ratios.push_back(fast->second[i].*epoch / (slow->second[i].*epoch));
   const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
   fmt::print("{:36} {:12} {:5.2f}  ({:.2f} to {:.2f}; wanted {:.2f})\n",
@@ -158,10 +159,7 @@ void PrintRatio(const AllRates& rates, const Comparison& comparison, double Rate
 
 // Left out: what --only does not name, and what this CPU has not.
 bool Takes(const Contender& contender, const std::string& only) {
-  const int known = static_cast<int>(BestCpuPath());
-  for (int path = known + 1; path <= static_cast<int>(CpuPath::kAvx512); ++path) {
-    if (contender.cpu == CpuPathName(static_cast<CpuPath>(path))) return false;
-  }
+  if (contender.cpu && *contender.cpu > BestCpuPath()) return false;
   return only.empty() || std::string(contender.name).find(only) != std::string::npos || contender.loop == Loop::kPlain;
 }
 
