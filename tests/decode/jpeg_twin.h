@@ -12,8 +12,9 @@
 
 namespace stoker {
 
-// libjpeg as its manual shows it: the whole picture, one row at a time. Ends the program where libjpeg gives up.
-inline Picture DecodeWholeByTheManual(const Bytes& bytes, J_COLOR_SPACE space) {
+// libjpeg as its manual shows it: the whole picture at 1/denominator of its size, one row at a time. Ends the program
+// where libjpeg gives up.
+inline Picture DecodeWholeByTheManual(const Bytes& bytes, J_COLOR_SPACE space, unsigned denominator = 1) {
   jpeg_decompress_struct decompress = {};
   jpeg_error_mgr errors;
   decompress.err = jpeg_std_error(&errors);
@@ -22,6 +23,8 @@ inline Picture DecodeWholeByTheManual(const Bytes& bytes, J_COLOR_SPACE space) {
   jpeg_mem_src(&decompress, bytes.data(), bytes.size());
   jpeg_read_header(&decompress, TRUE);
   decompress.out_color_space = space;
+  decompress.scale_num = 1;
+  decompress.scale_denom = denominator;
   jpeg_start_decompress(&decompress);
   Picture picture{{static_cast<int>(decompress.output_width), static_cast<int>(decompress.output_height)},
                   decompress.output_components,

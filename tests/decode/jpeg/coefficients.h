@@ -9,6 +9,7 @@
 #include "decode/jpeg/quantizers.h"
 #include "decode/jpeg_frame.h"
 #include "tests/decode/encode.h"
+#include "tests/decode/jpeg_twin.h"
 
 namespace stoker {
 
@@ -86,27 +87,7 @@ class Coefficients {
 
 // libjpeg's decode of the whole picture at 1/denominator of its size.
 inline Picture DecodeWholeAt(const Bytes& bytes, int channels, int denominator) {
-  jpeg_decompress_struct decompress = {};
-  jpeg_error_mgr errors;
-  decompress.err = jpeg_std_error(&errors);
-  errors.emit_message = [](j_common_ptr, int) {};
-  jpeg_create_decompress(&decompress);
-  jpeg_mem_src(&decompress, bytes.data(), bytes.size());
-  jpeg_read_header(&decompress, TRUE);
-  decompress.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-  decompress.scale_num = 1;
-  decompress.scale_denom = static_cast<unsigned>(denominator);
-  jpeg_start_decompress(&decompress);
-  Picture picture{{static_cast<int>(decompress.output_width), static_cast<int>(decompress.output_height)},
-                  decompress.output_components,
-                  {}};
-  picture.pixels.resize(static_cast<size_t>(picture.size.width) * picture.size.height * picture.channels);
-  while (decompress.output_scanline < decompress.output_height) {
-    JSAMPROW row = picture.at(0, static_cast<int>(decompress.output_scanline));
-    jpeg_read_scanlines(&decompress, &row, 1);
-  }
-  jpeg_destroy_decompress(&decompress);
-  return picture;
+  return DecodeWholeByTheManual(bytes, channels == 1 ? JCS_GRAYSCALE : JCS_RGB, static_cast<unsigned>(denominator));
 }
 
 // A JPEG of made-up coefficients (natural order, -1023 to 1023) under one quantizer for all; 16-bit tables too.
