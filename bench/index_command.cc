@@ -65,11 +65,11 @@ class Indexing {
     StatusLine line;
     {
       MutexLock lock(mutex_);
-      while (working_ > 0) {
+      do {  // once at least, so that what is printed does not hang on how fast the work is
         const auto done = static_cast<double>(std::min(next_.load(std::memory_order_relaxed), source_.size()));
         line.Show(done / static_cast<double>(std::max<uint64_t>(source_.size(), 1)), words);
-        ended_.WaitFor(mutex_, kRedrawEvery);
-      }
+        if (working_ > 0) ended_.WaitFor(mutex_, kRedrawEvery);
+      } while (working_ > 0);
     }
     line.End();
   }
