@@ -34,7 +34,7 @@ void FaultInPages(std::span<std::byte> pages) noexcept {
 
 }  // namespace
 
-Arena::Arena(size_t bytes) : size_(bytes) {
+Arena::Arena(size_t bytes, Pages pages) : size_(bytes) {
   if (bytes == 0) return;
   const size_t spare = bytes >= kHugePageBytes ? kHugePageBytes : 0;
   void* memory = mmap(nullptr, bytes + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -48,8 +48,8 @@ Arena::Arena(size_t bytes) : size_(bytes) {
     data_ += before;
     if (const size_t after = RoundUp(bytes + spare, kPageBytes) - before - used; after > 0) munmap(data_ + used, after);
   }
-  // Huge pages make faulting in, copying and registering cheaper. Advice: a kernel that refuses costs speed alone.
-  madvise(data_, bytes, MADV_HUGEPAGE);
+  // A kernel that refuses costs speed alone, or memory.
+  madvise(data_, bytes, pages == Pages::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
 void Arena::FaultIn(int node) noexcept {

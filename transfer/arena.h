@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace stoker {
 
@@ -9,12 +10,15 @@ namespace stoker {
 // Anonymous pages, not a driver's allocation: they can be registered with a device and with an io_uring alike.
 class Arena {
  public:
+  // Huge ones are cheaper to fault in, copy and register; small ones are for memory that is filled here and there.
+  enum class Pages : uint8_t { kHuge, kSmall };
+
   Arena() = default;
   static constexpr size_t kHugePageBytes = size_t{2} << 20;
 
   // Maps `bytes`, from a huge page's boundary where they are at least one; whoever writes to a page first faults it in,
   // so what is never needed is never taken. Throws std::bad_alloc where the system has no memory for them.
-  explicit Arena(size_t bytes);
+  explicit Arena(size_t bytes, Pages pages = Pages::kHuge);
   ~Arena();
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&& other) noexcept;

@@ -25,6 +25,7 @@ class Entry(NamedTuple):
 
 RIVALS = {
     "stoker": Entry("stoker_loader", ". torchvision"),
+    "stoker-learned": Entry("stoker_learned", ". torchvision"),
     "torchvision-io": Entry("torchvision_io", "torch torchvision"),
     "torch-pil": Entry("torch_pil", "torch torchvision"),
     "dali": Entry("dali_loader", "nvidia-dali-cuda130"),

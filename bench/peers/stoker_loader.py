@@ -1,4 +1,4 @@
-"""Stoker as a PyTorch script meets it: its DataLoader, with torchvision's transforms."""
+"""Stoker as a PyTorch script meets it in its first epoch: its DataLoader, with torchvision's transforms."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from stoker.torch import DataLoader
 from torchvision import transforms as T  # type: ignore[import-untyped]
 
 VERSIONS = f"stoker {stoker.__version__}, torch {torch.__version__}"
-PROMISE = "exact decode of the crop's region, Pillow's antialiased bilinear"
+PROMISE = "no picture was seen before; exact decode of the crop's region, Pillow's antialiased bilinear"
+
+TRAIN = T.Compose([T.RandomResizedCrop(SIZE), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize(MEAN, STD)])
 
 
 def make(job: Job) -> DataLoader:
-    transform = T.Compose([T.RandomResizedCrop(SIZE), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize(MEAN, STD)])
-    return DataLoader(stoker.FileDataset(job.files, job.labels, transform=transform), job.batch_size, shuffle=True,
+    return DataLoader(stoker.FileDataset(job.files, job.labels, transform=TRAIN), job.batch_size, shuffle=True,
                       num_workers=job.workers, drop_last=True)
 
 

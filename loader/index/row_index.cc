@@ -61,7 +61,7 @@ bool RowIndex::Shard::MakeRoom(size_t wanted) {
 }
 
 RowIndex::RowIndex(uint64_t samples, size_t budget_bytes)
-    : memory_(HeadBytes(samples, budget_bytes) > 0 ? budget_bytes : 0),
+    : memory_(HeadBytes(samples, budget_bytes) > 0 ? budget_bytes : 0, Arena::Pages::kSmall),
       head_bytes_(HeadBytes(samples, budget_bytes)),
       shards_(std::clamp<size_t>(memory_.size() / kMinShardBytes, 1, kShards)) {
   auto* const words = reinterpret_cast<uint32_t*>(memory_.data());

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 COMPARE = Path(__file__).resolve().parents[2] / "bench" / "peers" / "compare.py"
-LOADERS = ["stoker", "torchvision-io", "torch-pil"]
+LOADERS = ["stoker", "stoker-learned", "torchvision-io", "torch-pil"]
 FIGURES = ["images_per_second", "first_batch_s", "cpu_s_per_1000", "memory_mb", "in_flight_mb", "next_us",
            "next_again_us"]
 
@@ -58,6 +58,7 @@ def test_pixels_are_pillows(compared: tuple[dict[str, Any], str]) -> None:
     parities = {loader: result["loaders"][loader]["parity"] for loader in LOADERS}
     assert all(parity["pictures"] == 56 for parity in parities.values())  # whole batches
     assert parities["torch-pil"]["max"] < 0.01  # the same thing twice
+    assert parities["stoker-learned"] == parities["stoker"]
     assert parities["stoker"]["max"] <= 1.01
     assert parities["torchvision-io"]["mean"] < 0.5
 

@@ -36,6 +36,14 @@ TEST(Arena, TakesOnlyThePagesThatAreWritten) {
   EXPECT_EQ(std::count_if(resident, resident + 64, [](unsigned char page) { return (page & 1) != 0; }), 0);
 }
 
+TEST(Arena, OfSmallPagesTakesOneForEachPlaceThatIsWritten) {
+  const Arena arena(8 * Arena::kHugePageBytes, Arena::Pages::kSmall);
+  for (size_t at = 0; at < arena.size(); at += Arena::kHugePageBytes) arena.data()[at] = std::byte{1};
+  std::vector<unsigned char> resident(arena.size() / kPageBytes);
+  ASSERT_EQ(mincore(arena.data(), arena.size(), resident.data()), 0);
+  EXPECT_EQ(std::ranges::count_if(resident, [](unsigned char page) { return (page & 1) != 0; }), 8);
+}
+
 TEST(Arena, BeginsOnAHugePageWhereItIsAtLeastOne) {
   for (const size_t bytes : {Arena::kHugePageBytes, Arena::kHugePageBytes + 1, 5 * Arena::kHugePageBytes - 1}) {
     std::byte* memory = nullptr;
