@@ -18,12 +18,21 @@ namespace {
 struct AttachedContexts {
   static constexpr int kMax = 16;
 
-  CuContext current() const { return depth > 0 ? contexts[depth - 1] : nullptr; }
-
   CuContext contexts[kMax] = {};
   int depth = 0;
 };
 thread_local AttachedContexts attached;
+// The last of them, which every call asks for. By the usual model that would be a function call of its own in a shared
+// library; the word is small enough for the room that is kept for libraries which come later.
+[[gnu::tls_model("initial-exec")]] thread_local CuContext current_context = nullptr;
+
+void SetAttached(int depth) {
+  attached.depth = depth;
+  current_context = depth > 0 ? attached.contexts[depth - 1] : nullptr;
+}
+
+// Copied: one that is made anew asks the library for its category each time.
+const std::error_code kNoError;
 
 // Host memory is registered in pieces of this size, since one registration of 512 GiB is more than drivers from 580 on
 // can keep the page table of (LMCache/LMCache#5177). 1 GiB, for an io_uring's fixed buffers are at most that long, too.
@@ -115,10 +124,10 @@ class CudaDevice final : public Device {
   // Calls the driver with handles that are all there: 0 is nobody's, while to the driver it is the legacy stream.
   template <typename... P, typename... A>
   std::error_code CallWith(bool handles, CuResult (*entry)(P...), A... arguments) const noexcept {
-    if (attached.current() != context_.get()) return DeviceError::kNotAttached;
+    if (current_context != context_.get()) return DeviceError::kNotAttached;
     if (!handles) return DeviceError::kInvalidValue;
     const CuResult result = entry(arguments...);
-    return result == CuResult::kSuccess ? std::error_code() : make_error_code(result);
+    return result == CuResult::kSuccess ? kNoError : make_error_code(result);
   }
   template <typename... P, typename... A>
   std::error_code Call(CuResult (*entry)(P...), A... arguments) const noexcept {
@@ -154,13 +163,16 @@ CudaDevice::~CudaDevice() {
 std::error_code CudaDevice::Attach() noexcept {
   if (attached.depth == AttachedContexts::kMax) return DeviceError::kInvalidValue;
   const CuResult result = api_.ctx_push_current(context_.get());
-  if (result == CuResult::kSuccess) attached.contexts[attached.depth++] = context_.get();
+  if (result == CuResult::kSuccess) {
+    attached.contexts[attached.depth] = context_.get();
+    SetAttached(attached.depth + 1);
+  }
   return make_error_code(result);
 }
 
 void CudaDevice::Detach() noexcept {
-  if (attached.current() != context_.get()) return;
-  --attached.depth;
+  if (current_context != context_.get()) return;
+  SetAttached(attached.depth - 1);
   CuContext popped = nullptr;
   (void)api_.ctx_pop_current(&popped);
 }
@@ -178,7 +190,7 @@ std::error_code CudaDevice::Allocate(size_t bytes, void*& memory) noexcept {
 }
 
 std::error_code CudaDevice::Free(void* memory) noexcept {
-  if (memory == nullptr) return attached.current() == context_.get() ? std::error_code() : DeviceError::kNotAttached;
+  if (memory == nullptr) return current_context == context_.get() ? std::error_code() : DeviceError::kNotAttached;
   return Call(api_.mem_free, PointerOf(memory));
 }
 
@@ -198,7 +210,7 @@ std::error_code CudaDevice::RegisterHost(void* memory, size_t bytes) noexcept {
 }
 
 std::error_code CudaDevice::UnregisterHost(void* memory) noexcept {
-  if (attached.current() != context_.get()) return DeviceError::kNotAttached;
+  if (current_context != context_.get()) return DeviceError::kNotAttached;
   size_t bytes = 0;
   {
     MutexLock lock(mutex_);
