@@ -41,7 +41,8 @@ def _drawn(result: dict[str, Any]) -> str:
         axes = figure.add_subplot()
         whiskers = [[middle - rates[name]["min"] for name, middle in zip(names, middles)],
                     [rates[name]["max"] - middle for name, middle in zip(names, middles)]]
-        axes.barh(names, middles, height=0.68, color=[_SUBJECT] + [_OTHER] * len(others), xerr=whiskers,
+        colours = [_SUBJECT if name == subject or name.startswith(f"{subject}-") else _OTHER for name in names]
+        axes.barh(names, middles, height=0.68, color=colours, xerr=whiskers,
                   error_kw={"ecolor": _INK, "elinewidth": 1, "capsize": 3})
         for at, name in enumerate(names):
             axes.annotate(f"{middles[at]:,.0f}", (rates[name]["max"], at), (6, 0), textcoords="offset points",
