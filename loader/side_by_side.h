@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -21,10 +22,12 @@ void SideBySide(size_t count, Work work) {
       work(i);
     }
   };
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min(kThreads, count); ++i) threads.emplace_back(run);
+  std::vector<std::jthread> threads;  // joined in the end, whatever happens
+  try {
+    for (size_t i = 1; i < std::min(kThreads, count); ++i) threads.emplace_back(run);
+  } catch (const std::system_error&) {  // no more threads to be had: these do it
+  }
   run();
-  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace stoker

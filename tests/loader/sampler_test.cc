@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <ostream>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -114,6 +115,9 @@ TEST(Sampler, NeedsNoStepsToResumeAnywhere) {
 
 struct Rounding {
   bool shuffle, drop_last;
+  friend void PrintTo(const Rounding& rounding, std::ostream* out) {  // the tests' names
+    *out << (rounding.shuffle ? "shuffled" : "in order") << (rounding.drop_last ? ", drop_last" : "");
+  }
 };
 class SamplerRanks : public testing::TestWithParam<Rounding> {};
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 #include "bench/budget/picture_sizes.h"
@@ -13,6 +14,12 @@
 #include "transfer/sim_device.h"
 
 namespace stoker {
+
+// The tests' names.
+void PrintTo(const LoaderOptions& options, std::ostream* out) {
+  *out << "batches of " << options.batch_size << " on " << options.device << (options.grow_slots ? ", growing" : "");
+}
+
 namespace {
 
 using testing::HasSubstr;
