@@ -3,7 +3,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <csignal>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "bench/interrupt_scope.h"
 #include "bench/run_command.h"
 #include "bench/run_source.h"
 #include "bench/status_line.h"
@@ -25,27 +25,6 @@ namespace stoker {
 namespace {
 
 constexpr uint64_t kFewBatches = 8;
-
-volatile std::sig_atomic_t interrupted = 0;
-void HandleInterrupt(int) { interrupted = 1; }
-
-// Ctrl-C and SIGTERM end the sweep after what is measured, while this lives.
-class InterruptScope {
- public:
-  InterruptScope() : old_int_(std::signal(SIGINT, HandleInterrupt)), old_term_(std::signal(SIGTERM, HandleInterrupt)) {
-    interrupted = 0;
-  }
-  ~InterruptScope() {
-    (void)std::signal(SIGINT, old_int_);
-    (void)std::signal(SIGTERM, old_term_);
-  }
-  InterruptScope(const InterruptScope&) = delete;
-  InterruptScope& operator=(const InterruptScope&) = delete;
-
- private:
-  void (*old_int_)(int);
-  void (*old_term_)(int);
-};
 
 // The job's source, and what is told of it.
 struct Job {

@@ -18,7 +18,7 @@
 namespace stoker {
 namespace {
 
-constexpr int kSchemaVersion = 1;
+constexpr int kDoctorSchemaVersion = 1;
 constexpr int kExitWarnings = 1;
 
 using nlohmann::json;
@@ -127,7 +127,7 @@ json ToJson(const Overview& overview) {
   }
   for (const auto& [name, value] : overview.pools.variables) variables[name] = value;
   const CpuOverview& cpu = overview.cpu;
-  return {{"schema_version", kSchemaVersion},
+  return {{"schema_version", kDoctorSchemaVersion},
           {"kernel", OrNull(overview.kernel)},
           {"clock_source", OrNull(cpu.clock_source)},
           {"cpu",

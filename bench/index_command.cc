@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -17,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/interrupt_scope.h"
 #include "bench/run_command.h"
 #include "bench/run_source.h"
 #include "bench/status_line.h"
@@ -27,18 +27,15 @@
 namespace stoker {
 namespace {
 
-constexpr double kMega = 1e6;
+constexpr double kMegabyte = 1e6;
 constexpr std::chrono::milliseconds kRedrawEvery{250};
 // The share of the free memory that may be learned before it is written, as a divisor.
 constexpr int64_t kMemoryShare = 2;
 
-volatile std::sig_atomic_t interrupted = 0;
-void HandleInterrupt(int) { interrupted = 1; }
-
 // What became of a picture.
-enum class Outcome : uint8_t { kLearned, kKnown, kNotJpeg, kScans, kLibrarys, kOdd, kBroken };
-constexpr size_t kOutcomes = 7;
-constexpr std::array<const char*, kOutcomes> kOutcomeWords = {
+enum class PictureOutcome : uint8_t { kLearned, kKnown, kNotJpeg, kScans, kLibrarys, kOdd, kBroken };
+constexpr size_t kPictureOutcomes = 7;
+constexpr std::array<const char*, kPictureOutcomes> kOutcomeWords = {
     "indexed",
     "known before",
     "not JPEG",
@@ -73,7 +70,7 @@ class Indexing {
     }
     line.End();
   }
-  uint64_t operator[](Outcome outcome) const { return counts_[static_cast<size_t>(outcome)].load(); }
+  uint64_t operator[](PictureOutcome outcome) const { return counts_[static_cast<size_t>(outcome)].load(); }
 
  private:
   // One worker's memory.
@@ -87,7 +84,7 @@ class Indexing {
     while (interrupted == 0 && !stop.stop_requested()) {
       const uint64_t id = next_.fetch_add(1, std::memory_order_relaxed);
       if (id >= source_.size()) break;
-      const Outcome outcome = LookAt(id, scratch);
+      const PictureOutcome outcome = LookAt(id, scratch);
       counts_[static_cast<size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
     }
     MutexLock lock(mutex_);
@@ -96,38 +93,38 @@ class Indexing {
   }
 
   // Asks for the lowest row of pixels alone: all rows above it are then gone through, and no pixel of them is made.
-  Outcome LookAt(uint64_t id, Scratch& scratch) const noexcept try {
+  PictureOutcome LookAt(uint64_t id, Scratch& scratch) const noexcept try {
     JpegMarks& marks = scratch.marks;
-    if (source_.ExtentsOf(id, nullptr).bytes() > most_bytes_) return Outcome::kBroken;
+    if (source_.ExtentsOf(id, nullptr).bytes() > most_bytes_) return PictureOutcome::kBroken;
     const std::vector<uint8_t> bytes = ReadSample(source_, id);
     ImageSize size;
     RegionBox box;
     Diagnosis diagnosis;
     const std::error_code unread = scratch.decoder.Peek(bytes, size, diagnosis);
     if (diagnosis.format != Format::kJpeg && !(unread && diagnosis.format == Format::kUnknown))
-      return Outcome::kNotJpeg;
-    if (unread) return Outcome::kBroken;
+      return PictureOutcome::kNotJpeg;
+    if (unread) return PictureOutcome::kBroken;
     rows_.Find(id, marks);
     DecodeRequest request;
     request.region = {0, size.height - 1, size.width, 1};
     request.marks = &marks;
-    if (scratch.decoder.Decode(bytes, request, scratch.image, box, diagnosis)) return Outcome::kBroken;
+    if (scratch.decoder.Decode(bytes, request, scratch.image, box, diagnosis)) return PictureOutcome::kBroken;
     if (marks.grew()) {
       rows_.Learn(id, marks);
-      return Outcome::kLearned;
+      return PictureOutcome::kLearned;
     }
-    if (diagnosis.jpeg_path == JpegPath::kStartedOver) return Outcome::kOdd;
-    if (diagnosis.jpeg_path == JpegPath::kLibrary) return Outcome::kLibrarys;
-    return marks.packed().empty() ? Outcome::kScans : Outcome::kKnown;
+    if (diagnosis.jpeg_path == JpegPath::kStartedOver) return PictureOutcome::kOdd;
+    if (diagnosis.jpeg_path == JpegPath::kLibrary) return PictureOutcome::kLibrarys;
+    return marks.packed().empty() ? PictureOutcome::kScans : PictureOutcome::kKnown;
   } catch (const std::exception&) {  // no memory for it
-    return Outcome::kBroken;
+    return PictureOutcome::kBroken;
   }
 
   const FileSource& source_;
   RowIndex& rows_;
   const uint64_t most_bytes_ = static_cast<uint64_t>(LoaderOptions().max_file_bytes);
-  std::atomic<uint64_t> next_{0};                          // hands out pictures; orders nothing
-  std::array<std::atomic<uint64_t>, kOutcomes> counts_{};  // read after the joins
+  std::atomic<uint64_t> next_{0};                                 // hands out pictures; orders nothing
+  std::array<std::atomic<uint64_t>, kPictureOutcomes> counts_{};  // read after the joins
   Mutex mutex_;
   CondVar ended_;
   int32_t working_ = 0;  // guarded by the mutex once threads run
@@ -144,17 +141,17 @@ std::string CacheFolder() {
 void Print(const Indexing& indexing, const FileSource& source, const IndexKeeper& keeper, double seconds,
            int32_t workers, bool full) {
   const IndexReport report = keeper.report();
-  std::string text = fmt::format("  pictures     {}: {} {}, {} {}\n", source.size(), indexing[Outcome::kLearned],
-                                 kOutcomeWords[0], indexing[Outcome::kKnown], kOutcomeWords[1]);
-  for (size_t i = 2; i < kOutcomes; ++i) {
-    const uint64_t count = indexing[static_cast<Outcome>(i)];
+  std::string text = fmt::format("  pictures     {}: {} {}, {} {}\n", source.size(), indexing[PictureOutcome::kLearned],
+                                 kOutcomeWords[0], indexing[PictureOutcome::kKnown], kOutcomeWords[1]);
+  for (size_t i = 2; i < kPictureOutcomes; ++i) {
+    const uint64_t count = indexing[static_cast<PictureOutcome>(i)];
     if (count > 0) text += fmt::format("  skipped      {} {}\n", count, kOutcomeWords[i]);
   }
   text += fmt::format("  time         {:.1f} s, {:.0f} pictures/s, {} workers\n", seconds,
                       static_cast<double>(source.size()) / std::max(seconds, 1e-9), workers);
   if (report.file_entries > 0) {
     text += fmt::format("  file         {}: {:.2f} MB, {} pictures, {:.0f} bytes each\n", keeper.path(),
-                        static_cast<double>(report.file_bytes) / kMega, report.file_entries,
+                        static_cast<double>(report.file_bytes) / kMegabyte, report.file_entries,
                         static_cast<double>(report.file_bytes) / static_cast<double>(report.file_entries));
     text += fmt::format("  use it with  --index {0}, in Python index=\"{0}\"\n",
                         std::filesystem::path(keeper.path()).parent_path().string());
@@ -194,18 +191,14 @@ int IndexCommand(const IndexOptions& options) {
   const size_t most = source->size() * (JpegMarks::kMaxBytes + 16);
   IndexKeeper keeper(*source, folder, std::min(most, static_cast<size_t>(AvailableMemoryBytes() / kMemoryShare)));
   const int32_t workers = options.workers > 0 ? options.workers : UsableCpus();
-  interrupted = 0;
-  const auto old_int = std::signal(SIGINT, HandleInterrupt);
-  const auto old_term = std::signal(SIGTERM, HandleInterrupt);
+  const InterruptScope scope;
   const auto start = std::chrono::steady_clock::now();
   Indexing indexing(*source, keeper.rows());
   indexing.Run(workers, "indexing " + (options.list.empty() ? options.path : options.list));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   const bool full = keeper.rows().usage().full;
-  const bool saved = indexing[Outcome::kLearned] == 0 || keeper.Save();
+  const bool saved = indexing[PictureOutcome::kLearned] == 0 || keeper.Save();
   keeper.Reopen();
-  std::signal(SIGINT, old_int);
-  std::signal(SIGTERM, old_term);
   Print(indexing, *source, keeper, took.count(), workers, full);
   if (interrupted != 0) return kExitInterrupted;
   return saved ? kExitOk : kExitFailed;

@@ -4,16 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+
+#include "bench/steady_seconds.h"
 
 namespace stoker {
 namespace {
 
 constexpr double kRedrawSeconds = 0.25;
 constexpr double kSmoothing = 0.3;  // of the newest rate in the moving average
-
-double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // The stage that took most of the path since the last look.
 const char* HeldBackBy(const StallReport& now, const StallReport& before) {
@@ -36,7 +35,7 @@ std::string Clock(double seconds) {
 }  // namespace
 
 Progress::Progress(int64_t total)
-    : total_(total), terminal_(isatty(STDERR_FILENO) != 0), start_(Seconds()), shown_(start_) {}
+    : total_(total), terminal_(isatty(STDERR_FILENO) != 0), start_(SteadySeconds()), shown_(start_) {}
 
 std::string Progress::LineFor(Loader& loader, const Batch& batch, double now) {
   const StallReport report = loader.Report();
@@ -54,7 +53,7 @@ std::string Progress::LineFor(Loader& loader, const Batch& batch, double now) {
 void Progress::Step(Loader& loader, const Batch& batch) {
   ++batches_;
   samples_ += batch.size();
-  const double now = Seconds();
+  const double now = SteadySeconds();
   if (!terminal_ || now - shown_ < kRedrawSeconds) return;
   fmt::print(stderr, "\r\x1b[K{}", LineFor(loader, batch, now));
   std::fflush(stderr);

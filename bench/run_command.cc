@@ -14,6 +14,7 @@
 #include "bench/progress.h"
 #include "bench/run_report.h"
 #include "bench/run_source.h"
+#include "bench/steady_seconds.h"
 #include "loader/file_source.h"
 #include "loader/loader.h"
 #include "loader/machine/overview.h"
@@ -23,8 +24,6 @@ namespace stoker {
 namespace {
 
 constexpr size_t kShownClasses = 8;
-
-double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // The loader that Ctrl-C stops; a signal handler can know only globals.
 std::atomic<Loader*> interrupted_loader{nullptr};
@@ -104,7 +103,7 @@ void RunEpochs(const RunOptions& options, Loader& loader, double start_seconds, 
   try {
     for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {
       while (const std::optional<Batch> batch = loader.Next()) {
-        if (report.first_batch_seconds == 0) report.first_batch_seconds = Seconds() - start_seconds;
+        if (report.first_batch_seconds == 0) report.first_batch_seconds = SteadySeconds() - start_seconds;
         if (!options.dump.empty()) Dump(*batch, options.dump);
         if (options.step_ms > 0)
           std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options.step_ms));

@@ -13,7 +13,7 @@
 namespace stoker {
 namespace {
 
-constexpr int kSchemaVersion = 1;
+constexpr int kRunSchemaVersion = 1;
 constexpr int64_t kBytesPerKb = 1024;
 constexpr double kMega = 1e6;
 
@@ -68,7 +68,7 @@ nlohmann::json ToJson(const RunReport& report) {
   for (const std::string& name : report.classes) classes.push_back(ValidUtf8(name));
   nlohmann::json json = ToJson(report.stall);
   json.update({
-      {"schema_version", kSchemaVersion},
+      {"schema_version", kRunSchemaVersion},
       {"images_per_second_per_core", report.stall.images_per_second / report.usable_cpus},
       {"cpu_seconds", report.after.cpu_seconds - report.before.cpu_seconds},
       {"first_batch_seconds", report.first_batch_seconds},

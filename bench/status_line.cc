@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
+
+#include "bench/steady_seconds.h"
 
 namespace stoker {
 namespace {
@@ -12,16 +13,14 @@ namespace {
 // Before that the time left is a guess.
 constexpr double kTellsFrom = 0.02;
 
-double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 }  // namespace
 
-StatusLine::StatusLine() : terminal_(isatty(STDERR_FILENO) != 0), start_(Seconds()) {}
+StatusLine::StatusLine() : terminal_(isatty(STDERR_FILENO) != 0), start_(SteadySeconds()) {}
 
 void StatusLine::Show(double done, const std::string& words) {
   std::string left;
   if (done >= kTellsFrom && done < 1) {
-    const auto seconds = static_cast<int>((1 - done) * (Seconds() - start_) / done);
+    const auto seconds = static_cast<int>((1 - done) * (SteadySeconds() - start_) / done);
     left = fmt::format("  {}:{:02} left", seconds / 60, seconds % 60);
   }
   if (terminal_) fmt::print(stderr, "\r\x1b[K{:.0f} %  {}{}", 100 * done, words, left);

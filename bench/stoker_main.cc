@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <string>
@@ -17,6 +16,7 @@
 #include "bench/index_command.h"
 #include "bench/run_command.h"
 #include "bench/run_options.h"
+#include "bench/steady_seconds.h"
 #include "bench/synthetic_set.h"
 #include "bench/top_command.h"
 #include "bench/validate_command.h"
@@ -75,7 +75,7 @@ std::vector<std::string> TakeRest(int& argc, char** argv) {
 }
 
 int Main(int argc, char** argv) {
-  const double start = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  const double start = SteadySeconds();
   CLI::App app("Stoker keeps GPUs fed with training samples and says what starves them.");
   app.set_version_flag("--version", STOKER_VERSION);
   app.require_subcommand(1);

@@ -14,7 +14,7 @@ constexpr int kSurfaces = 16;
 // coarse octaves, so the texture leans to its fine end, the more so as the lens takes half of the finest away.
 constexpr NoiseTile::Octave kShapes[] = {{256, 16}, {128, 10}, {64, 6}, {32, 3}, {16, 1}};
 constexpr NoiseTile::Octave kTexture[] = {{16, 2}, {8, 3}, {4, 4}, {2, 6}, {1, 6}};
-constexpr NoiseTile::Octave kGrain[] = {{2, 2}, {1, 3}};
+constexpr NoiseTile::Octave kGrainOctaves[] = {{2, 2}, {1, 3}};
 
 int RandomBetween(Random& random, int low, int high) {
   return low + static_cast<int>(random.Below(static_cast<uint32_t>(high - low + 1)));
@@ -101,7 +101,7 @@ struct PicturePainter::Scene {
 PicturePainter::PicturePainter(uint64_t seed)
     : shapes_(kShapes, Random({.seed = seed}, 0)),
       texture_(kTexture, Random({.seed = seed}, 1)),
-      grain_(kGrain, Random({.seed = seed}, 2)) {}
+      grain_(kGrainOctaves, Random({.seed = seed}, 2)) {}
 
 void PicturePainter::Paint(int width, int height, const PictureLook& look, Random random,
                            std::vector<uint8_t>& rgb) const {

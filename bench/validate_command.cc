@@ -4,7 +4,6 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -12,6 +11,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "bench/interrupt_scope.h"
 #include "bench/run_command.h"
 #include "bench/status_line.h"
 #include "bench/validate/cache_trial.h"
@@ -31,9 +31,6 @@ constexpr int64_t kFewestBatches = 40;
 constexpr double kFaster = 0.1;
 // How often a run is repeated that the machine has disturbed.
 constexpr int kTries = 3;
-
-volatile std::sig_atomic_t interrupted = 0;
-void HandleInterrupt(int) { interrupted = 1; }
 
 // How late a run's own times may be, before that is as much as what was injected.
 double Tolerance(const Experiment& experiment) {
@@ -188,17 +185,13 @@ int ValidateCommand(const ValidateOptions& options) {
   const std::vector<Experiment> experiments = Chosen(options);
   std::ofstream json = OpenJson(options.json);
   (void)prctl(PR_SET_TIMERSLACK, kTimerSlackNs, 0, 0, 0);
-  interrupted = 0;
-  const auto old_int = std::signal(SIGINT, HandleInterrupt);
-  const auto old_term = std::signal(SIGTERM, HandleInterrupt);
+  const InterruptScope scope;
   double work = 0;
   for (const Experiment& experiment : experiments) work += WorkOf(experiment) * options.runs;
   Validation validation(options, ScaleFor(options));
   Display display(work);
   for (const Experiment& experiment : experiments) validation.Run(experiment, display);
   display.End();
-  std::signal(SIGINT, old_int);
-  std::signal(SIGTERM, old_term);
   if (options.json != "-") std::cout << validation.scores().text() << std::flush;
   if (!options.json.empty()) WriteJson(options.json, json, validation.scores());
   if (interrupted != 0) fmt::print(stderr, "stoker: interrupted; the bars cover the runs so far\n");

@@ -37,7 +37,7 @@ bool IsFalse(const json& object, const char* key) {
   return object.contains(key) && object.at(key).is_boolean() && !object.at(key).get<bool>();
 }
 double Stall(const json& report, const char* key) { return Number(StallsOf(report), key, 0); }
-double Part(const json& report, const char* part) {
+double PartOf(const json& report, const char* part) {
   const json& stalls = StallsOf(report);
   return stalls.contains("parts") ? Number(stalls.at("parts"), part, 0) : 0;
 }
@@ -111,7 +111,7 @@ const std::array kSymptoms = {
             [](const json& r) {
               const bool idle =
                   Number(r, "gpu_busy_percent", 100) < kIdleGpuPercent && Number(r, "cpu_share", 1) < kIdleCpu;
-              return Stall(r, "stall_share") < kStalls && (idle || Part(r, "host gap") > kLargePart);
+              return Stall(r, "stall_share") < kStalls && (idle || PartOf(r, "host gap") > kLargePart);
             }},
     Symptom{"hand-over", "All is low, with many small steps", "verdict: the loader's own hand-overs",
             "batch_size, and what else the machine does", "stoker doctor",

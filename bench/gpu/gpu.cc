@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <new>
@@ -71,10 +70,6 @@ double HostMemory::HugeShare() const {
     }
   }
   return static_cast<double>(huge_kb << 10) / static_cast<double>(bytes_);
-}
-
-double NowSeconds() noexcept {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace stoker

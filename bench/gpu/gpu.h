@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/gpu/direct_driver.h"
+#include "bench/steady_seconds.h"
 #include "transfer/device.h"
 
 namespace stoker {
@@ -114,8 +115,6 @@ class HostMemory {
   Device* registered_with_ = nullptr;
 };
 
-double NowSeconds() noexcept;
-
 // Seconds on the device's clock that what `submit` puts on the stream takes.
 template <typename Submit>
 double DeviceSeconds(Device& device, const Stream& stream, const Submit& submit) {
@@ -132,9 +131,9 @@ double DeviceSeconds(Device& device, const Stream& stream, const Submit& submit)
 // Seconds on the host's clock.
 template <typename Work>
 double HostSeconds(const Work& work) {
-  const double start = NowSeconds();
+  const double start = SteadySeconds();
   work();
-  return NowSeconds() - start;
+  return SteadySeconds() - start;
 }
 
 template <typename Measure>

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/gpu/parts.h"
+#include "bench/steady_seconds.h"
 #include "loader/file_source.h"
 
 namespace stoker {
@@ -76,10 +77,10 @@ class Step {
 // Takes batches as fast as they come; images a second.
 double FreeRate(Loader& loader, const Stream& stream, double seconds) {
   for (int i = 0; i < 3; ++i) (void)NextBatch(loader, stream);
-  const double start = NowSeconds();
+  const double start = SteadySeconds();
   int64_t images = 0;
-  while (NowSeconds() - start < seconds) images += NextBatch(loader, stream).size();
-  return static_cast<double>(images) / (NowSeconds() - start);
+  while (SteadySeconds() - start < seconds) images += NextBatch(loader, stream).size();
+  return static_cast<double>(images) / (SteadySeconds() - start);
 }
 
 // Steps of such a length, at most two of them ahead of the device, as a training loop that does not synchronise.
@@ -88,10 +89,10 @@ void Train(const Gpu& gpu, Loader& loader, const Stream& stream, const Step& ste
   const std::array<std::unique_ptr<Event>, 2> done = {std::make_unique<Event>(gpu.device),
                                                       std::make_unique<Event>(gpu.device)};
   double end = 0;
-  for (size_t i = 0; i <= kWarmUp || NowSeconds() < end; ++i) {
+  for (size_t i = 0; i <= kWarmUp || SteadySeconds() < end; ++i) {
     if (i == kWarmUp) {
       loader.RestartReport();
-      end = NowSeconds() + gpu.effort.seconds;
+      end = SteadySeconds() + gpu.effort.seconds;
     }
     done[i % 2]->Synchronize();
     const Batch batch = NextBatch(loader, stream);

@@ -4,15 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <sstream>
+
+#include "bench/steady_seconds.h"
 
 namespace stoker {
 
 BusyCpus ReadBusyCpus(const std::string& stat) {
   BusyCpus reading;
-  reading.at_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  reading.at_seconds = SteadySeconds();
   cpu_set_t usable;
   if (sched_getaffinity(0, sizeof(usable), &usable) != 0) return reading;
   std::ifstream file(stat);

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "bench/run_report.h"
+#include "bench/steady_seconds.h"
 #include "bench/sweep/busy_cpus.h"
 #include "bench/sweep/run_json.h"
 #include "loader/loader.h"
@@ -29,8 +30,6 @@ namespace {
 constexpr int64_t kFewestBatches = 8;
 // What a run may take beyond the seconds that it was told: its start, its slowest batches.
 constexpr double kPatienceSeconds = 120;
-
-double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Takes batches as a trainer would.
 class Caller {
@@ -46,8 +45,8 @@ class Caller {
   }
   // Until both are over, or the epoch where there is to be one pass.
   void StepsFor(double seconds, int64_t batches) {
-    const double end = Now() + seconds;
-    for (int64_t taken = 0; taken < batches || Now() < end;) {
+    const double end = SteadySeconds() + seconds;
+    for (int64_t taken = 0; taken < batches || SteadySeconds() < end;) {
       if (Step()) {
         ++taken;
       } else if (plan_.one_pass) {
@@ -68,12 +67,12 @@ void Replay(Loader& loader, const RunPlan& plan, Measurement& measurement) {
     if (std::optional<Batch> batch = loader.Next()) batches.push_back(std::move(*batch));
   }
   int64_t samples = 0;
-  const double start = Now();
+  const double start = SteadySeconds();
   double end = start;
   for (size_t i = 0; end < start + plan.seconds || i < batches.size(); ++i) {
     samples += batches[i % batches.size()].size();
     if (plan.step_ms > 0) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(plan.step_ms));
-    end = Now();
+    end = SteadySeconds();
   }
   measurement.seconds = end - start;
   measurement.images_per_second = static_cast<double>(samples) / measurement.seconds;
@@ -104,8 +103,8 @@ void Replay(Loader& loader, const RunPlan& plan, Measurement& measurement) {
 // All that the child sends; nothing where it does not end in time, or `stop` was set.
 std::optional<std::string> Listen(int in, double patience, const volatile std::sig_atomic_t& stop) {
   std::string text;
-  const double end = Now() + patience;
-  while (stop == 0 && Now() < end) {
+  const double end = SteadySeconds() + patience;
+  while (stop == 0 && SteadySeconds() < end) {
     pollfd waiting = {in, POLLIN, 0};
     constexpr int kTickMs = 100;
     if (poll(&waiting, 1, kTickMs) <= 0) continue;
@@ -147,7 +146,7 @@ Measurement Measure(const RunPlan& plan, const Setting& setting, std::shared_ptr
   options.live_feed = false;
   options.grow_slots = plan.replay > 0;
   const int64_t rss_before = ReadProcessCounters().peak_rss_bytes;
-  const double start = Now();
+  const double start = SteadySeconds();
   Loader loader(options, std::move(source));
   if (plan.replay > 0) {
     Replay(loader, plan, measurement);
@@ -155,7 +154,7 @@ Measurement Measure(const RunPlan& plan, const Setting& setting, std::shared_ptr
   }
   Caller caller(loader, plan);
   caller.Step();
-  measurement.first_batch_seconds = Now() - start;
+  measurement.first_batch_seconds = SteadySeconds() - start;
   if (!plan.one_pass) {
     // Not before every slot was used.
     caller.StepsFor(plan.warm_up_seconds, int64_t{3} * (options.prefetch_factor + 1));

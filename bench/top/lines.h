@@ -35,7 +35,7 @@ enum class Rank : uint8_t {
   kHeading,
   kPathParts,
   kReader,
-  kBlank,
+  kEmpty,
 };
 struct RankedLine {
   Rank rank;

@@ -165,10 +165,10 @@ void AddReport(Lines& lines, const ReportView& report, size_t width) {
   AddStall(lines, report, width);
   AddText(lines, Rank::kVerdict, "verdict", report.Text("/stalls/verdict"), width, Tone::kTitle);
   AddText(lines, Rank::kAdvice, "advice", report.Text("/stalls/advice"), width);
-  lines.push_back({Rank::kBlank, {}});
+  lines.push_back({Rank::kEmpty, {}});
   AddPath(lines, report, width);
   AddPrediction(lines, report, width);
-  lines.push_back({Rank::kBlank, {}});
+  lines.push_back({Rank::kEmpty, {}});
   AddMachine(lines, report, width);
   AddSlots(lines, report, width);
   AddReader(lines, report, width);

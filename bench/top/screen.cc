@@ -119,7 +119,7 @@ std::vector<ScreenLine> Draw(const JobView& view, int width, int height) {
   lines.push_back({Rank::kJob, Ends({job, Tone::kTitle}, where, wide)});
   AddLoaders(lines, view, wide);
   if (!view.loaders.empty()) AddReport(lines, view.loaders[view.selected].report, wide);
-  lines.push_back({Rank::kBlank, {}});
+  lines.push_back({Rank::kEmpty, {}});
   const Span age = Age(view);
   if (!view.explanation.empty()) AddText(lines, Rank::kWarnings, "", view.explanation, wide);
   return LayOut(std::move(lines), Ends(age, {view.keys, Tone::kDim}, wide), width, height);
