@@ -38,8 +38,8 @@ TEST(NvtxRange, IsNothingWhereNoToolListens) {
 
 #ifdef STOKER_FAKE_NVTX
 
-// Ends the process, with 0 where the tool has seen what it should have. At once: LeakSanitizer, which looks for leaks at
-// a usual exit, crashes now and then where oneTBB's threads end meanwhile.
+// Ends the process, with 0 where the tool has seen what it should have. At once: LeakSanitizer, which looks for leaks
+// at a usual exit, crashes now and then where oneTBB's threads end meanwhile.
 [[noreturn]] void RunWithTool(const std::string& folder) {
   setenv("NVTX_INJECTION64_PATH", STOKER_FAKE_NVTX, 1);
   LoadAll(folder);
