@@ -23,9 +23,12 @@ void SideBySide(size_t count, Work work) {
     }
   };
   std::vector<std::jthread> threads;  // joined in the end, whatever happens
-  try {
-    for (size_t i = 1; i < std::min(kThreads, count); ++i) threads.emplace_back(run);
-  } catch (const std::system_error&) {  // no more threads to be had: these do it
+  for (size_t i = 1; i < std::min(kThreads, count); ++i) {
+    try {
+      threads.emplace_back(run);
+    } catch (const std::system_error&) {
+      break;  // no more threads to be had: these do it
+    }
   }
   run();
 }
