@@ -20,6 +20,7 @@
 #include "bench/run_command.h"
 #include "bench/run_source.h"
 #include "bench/status_line.h"
+#include "bench/steady_seconds.h"
 #include "loader/index/index_keeper.h"
 #include "loader/options.h"
 #include "transfer/mutex.h"
@@ -62,11 +63,12 @@ class Indexing {
     StatusLine line;
     {
       MutexLock lock(mutex_);
-      do {  // once at least, so that what is printed does not hang on how fast the work is
+      for (;;) {  // shown once at least, so that what is printed does not hang on how fast the work is
         const auto done = static_cast<double>(std::min(next_.load(std::memory_order_relaxed), source_.size()));
         line.Show(done / static_cast<double>(std::max<uint64_t>(source_.size(), 1)), words);
-        if (working_ > 0) ended_.WaitFor(mutex_, kRedrawEvery);
-      } while (working_ > 0);
+        if (working_ == 0) break;
+        ended_.WaitFor(mutex_, kRedrawEvery);
+      }
     }
     line.End();
   }
@@ -192,14 +194,14 @@ int IndexCommand(const IndexOptions& options) {
   IndexKeeper keeper(*source, folder, std::min(most, static_cast<size_t>(AvailableMemoryBytes() / kMemoryShare)));
   const int32_t workers = options.workers > 0 ? options.workers : UsableCpus();
   const InterruptScope scope;
-  const auto start = std::chrono::steady_clock::now();
+  const double start = SteadySeconds();
   Indexing indexing(*source, keeper.rows());
   indexing.Run(workers, "indexing " + (options.list.empty() ? options.path : options.list));
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  const double took = SteadySeconds() - start;
   const bool full = keeper.rows().usage().full;
   const bool saved = indexing[PictureOutcome::kLearned] == 0 || keeper.Save();
   keeper.Reopen();
-  Print(indexing, *source, keeper, took.count(), workers, full);
+  Print(indexing, *source, keeper, took, workers, full);
   if (interrupted != 0) return kExitInterrupted;
   return saved ? kExitOk : kExitFailed;
 }

@@ -10,13 +10,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/plain_loop.h"
+#include "bench/steady_seconds.h"
 #include "decode/cpu_path.h"
 #include "loader/file_source.h"
 #include "loader/loader.h"
@@ -46,12 +46,12 @@ struct Rates {
 };
 
 double Rate(Loader& loader, int epochs) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = SteadySeconds();
   int64_t samples = 0;
   for (int epoch = 0; epoch < epochs; ++epoch) {
     while (const auto batch = loader.Next()) samples += batch->size();
   }
-  return static_cast<double>(samples) / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return static_cast<double>(samples) / (SteadySeconds() - start);
 }
 
 // The epoch before the timed ones touches the memory and lets the threads start.

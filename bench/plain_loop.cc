@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <climits>
 #include <opencv2/imgproc.hpp>
 #include <thread>
 #include <vector>
 
 #include "augment/plan.h"
+#include "bench/steady_seconds.h"
 #include "loader/file_source.h"
 #include "loader/sampler.h"
 
@@ -95,12 +95,12 @@ double RunPlainLoop(const std::string& folder, int threads, int epochs) {
       NormaliseInto(resized, batch.data() + n % kBatch * 3 * kPlane);
     }
   };
-  const auto start = std::chrono::steady_clock::now();
+  const double start = SteadySeconds();
   std::vector<std::thread> pool;
   pool.reserve(static_cast<size_t>(threads));
   for (int i = 0; i < threads; ++i) pool.emplace_back(work);
   for (std::thread& thread : pool) thread.join();
-  return static_cast<double>(total) / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return static_cast<double>(total) / (SteadySeconds() - start);
 }
 
 }  // namespace stoker

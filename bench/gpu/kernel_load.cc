@@ -3,7 +3,7 @@
 namespace stoker {
 namespace {
 
-constexpr int kMatrixSide = 224;
+constexpr int kPictureSide = 224;
 constexpr int kChannels = 3;
 
 }  // namespace
@@ -14,13 +14,13 @@ std::optional<KernelLoad> KernelLoad::Make(Device& device, int64_t pictures) {
 }
 
 KernelLoad::KernelLoad(Device& device, int64_t pictures) : device_(&device) {
-  const size_t elements = static_cast<size_t>(pictures) * kMatrixSide * kMatrixSide * kChannels;
+  const size_t elements = static_cast<size_t>(pictures) * kPictureSide * kPictureSide * kChannels;
   pixels_ = std::make_unique<DeviceMemory>(device, elements);
   out_ = std::make_unique<DeviceMemory>(device, elements * sizeof(float));
   launch_.pixels = reinterpret_cast<const uint8_t*>(pixels_->get());
   launch_.out = out_->get();
   launch_.count = pictures;
-  launch_.height = launch_.width = kMatrixSide;
+  launch_.height = launch_.width = kPictureSide;
   launch_.channels = kChannels;
 }
 
